@@ -1,0 +1,33 @@
+"""``python -m pytracking COMMAND``: one module of ``pytracking.cli`` a command, imported only when it is asked for."""
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+COMMANDS = {
+    "doctor": "what is installed, which weights and datasets are found, and what to do about the rest",
+    "show": "a contact sheet of a dataset or a sequence",
+    "weights": "list, fetch, import and check network weights",
+    "analyze": "scores, tables and plots of result files",
+    "pack": "result files as a benchmark's submission",
+    "play": "a sequence with several trackers' boxes, as a page or a video",
+    "vot": "workspaces, runs and reports of the VOT toolkit",
+    "serve": "a page in the browser that tracks your own video",
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    argv = sys.argv[1:] if argv is None else argv
+    parser = argparse.ArgumentParser(prog="python -m pytracking", formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.epilog = "commands:\n" + "\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items())
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
+    command = parser.parse_args(argv[:1]).command
+    module = importlib.import_module(f"pytracking.cli.{command}")
+    command_parser = argparse.ArgumentParser(prog=f"python -m pytracking {command}", description=COMMANDS[command])
+    module.add_arguments(command_parser)
+    return module.run(command_parser.parse_args(argv[1:])) or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""What every tracker offers, and the parameters every tracker has."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(kw_only=True, slots=True)
+class TrackerParams:
+    """Parameters common to all trackers; each tracker's own ``params.py`` extends this.
+
+    A dataclass with slots, so that a misspelled name raises instead of being ignored.
+    """
+
+    device: str = "auto"  # "auto" takes CUDA, then MPS, then the CPU
+    weights: str | None = None  # file name of the network that the paper used, e.g. "dimp50.pth"
+    fallback_weights: str | None = None  # bundled network to run on where `weights` is not on disk
+    network_file: Path | None = None  # the file found for one of the two; set by pytracking.evaluation.Tracker
+    debug: int = 0  # 0: nothing; larger numbers: more views
+
+
+class BaseTracker:
+    """A tracker of one target: ``initialize`` once, then ``track`` each frame.
+
+    Images are RGB uint8 arrays (h, w, 3); boxes are float ``[x, y, w, h]`` in pixels, 0-based.
+    """
+
+    def __init__(self, params: TrackerParams) -> None:
+        self.params = params
+
+    def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any] | None:
+        """Starts on the first frame.
+
+        Args:
+            image: the first frame.
+            info: ``init_bbox`` (required), ``seed`` (optional int: everything random in the tracker derives from it).
+
+        Returns:
+            None, or a dict of extra outputs such as ``time``.
+        """
+        raise NotImplementedError
+
+    def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Finds the target in the next frame.
+
+        Returns:
+            ``target_bbox`` (required), and where the tracker has them ``score`` (float), ``flag`` (one of "normal",
+            "uncertain", "hard_negative", "not_found"), ``score_map`` (2-d array) and ``learner`` (dict of numbers about
+            the online learner: ``updated``, ``rank``, ``nbytes``, ``loss``).
+        """
+        raise NotImplementedError

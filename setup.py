@@ -1,0 +1,4 @@
+"""Thin on purpose: everything stands in pyproject.toml."""
+from setuptools import setup
+
+setup()
