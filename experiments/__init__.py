@@ -1,0 +1,1 @@
+"""The paper's tables and figures, one readable definition each: ``python -m experiments list``."""

@@ -1,0 +1,66 @@
+"""What an experiment is: which trackers run how often on which benchmark, and which numbers the paper gives for it."""
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PUBLISHED = Path(__file__).parent / "published"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark:
+    """One dataset of an experiment, with the trackers that run on it.
+
+    The trackers stand here and not in the experiment because the paper chooses a tracker's parameters by benchmark
+    (learning rate 3e-2 on short-term benchmarks, 3e-3 on long-term ones).
+    """
+
+    dataset: str  # a name for get_dataset, also the prefix of the published columns
+    trackers: dict[str, str]  # row label as in the paper -> "tracker:parameter" or "tracker:parameter@network"
+    metrics: tuple[str, ...]  # columns, e.g. "success", "precision"; see experiments.scoring
+    rule: str = "pytracking"  # evaluator rule, printed with every table
+    protocol: str = "ope"  # "ope": one pass, scored here; "server": packed for upload; "vot": reset-based
+    why: str = ""  # a remark for the report
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    name: str
+    title: str
+    benchmarks: tuple[Benchmark, ...]
+    runs: int  # repetitions with different seeds, as in the paper
+    label: str = ""  # the table's or figure's label in the paper
+    published: str | None = None  # file in experiments/published
+    figure: str | None = None  # "success": success plot of each benchmark; "hard": the same on hard sequences
+    strict_weights: bool = True  # an experiment never runs on a stand-in network unless it names it
+    notes: tuple[str, ...] = field(default=())
+
+    def published_values(self) -> dict[str, dict[str, float]]:
+        """Row label -> column ("dataset/metric", "fps", "memory_mib") -> the paper's number."""
+        return published_table(self.published)["rows"] if self.published else {}
+
+
+def published_table(name: str) -> dict:
+    with open(PUBLISHED / f"{name}.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+@dataclass(frozen=True, order=True)
+class TrackerName:
+    """A tracker with its parameters and, where an experiment asks for it, the network to run on."""
+
+    tracker: str
+    parameter: str
+    network: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> TrackerName:
+        tracker, separator, rest = text.partition(":")
+        parameter, _, network = rest.partition("@")
+        if not (separator and tracker and parameter):
+            raise ValueError(f"{text!r}: write TRACKER:PARAMETER or TRACKER:PARAMETER@NETWORK, e.g. rls_dimp:default")
+        return cls(tracker, parameter, network or None)
+
+    def __str__(self) -> str:
+        return f"{self.tracker}:{self.parameter}" + (f"@{self.network}" if self.network else "")

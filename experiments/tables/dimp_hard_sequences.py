@@ -1,0 +1,13 @@
+"""The success plot on LaSOT's hard sequences: those where not every run of RLS-DiMP exceeds an AUC of 0.75."""
+from experiments.definition import Experiment
+from experiments.tables.dimp_ablation import EXPERIMENT as ABLATION
+
+EXPERIMENT = Experiment(
+    name="dimp_hard_sequences",
+    title="RLS-DiMP and its baselines on LaSOT's hard sequences",
+    label="fig:ablationstudyLaSOT",
+    runs=ABLATION.runs,
+    figure="hard",
+    benchmarks=ABLATION.benchmarks,
+    notes=("Runs and result files are those of dimp_ablation: whichever is run first serves both.",),
+)
