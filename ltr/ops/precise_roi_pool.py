@@ -1,0 +1,147 @@
+"""Precise RoI pooling: the exact mean of a bilinearly interpolated feature map over each bin of a box.
+
+Bilinear interpolation is a sum of products of hat functions, ``f(y, x) = sum_kl F[k, l] hat(y - k) hat(x - l)``,
+so its integral over a rectangle separates. With ``A[i, k]`` the mean of ``hat(. - k)`` over the i-th vertical bin and
+``B[j, l]`` likewise for the horizontal ones, the pooled map is ``A F B^T``: two small matrix products for each box.
+The entries of A and B are smooth in the box's corners: autograd gives the gradient in boxes as well as in features.
+"""
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+def integrated_hat_weights(start: Tensor, end: Tensor, bins: int, first: int, length: int) -> Tensor:
+    """Mean of every hat function over every bin of an interval.
+
+    Args:
+        start: left ends in cells, any shape (...).
+        end: right ends, same shape.
+        bins: number of equal parts of the interval.
+        first: index of the first cell (hat centre) considered.
+        length: number of cells considered.
+
+    Returns:
+        Weights (..., bins, length); all zero where ``end <= start``.
+    """
+    step = ((end - start).clamp(min=0) / bins)[..., None, None]  # (..., 1, 1)
+    index = torch.arange(bins, dtype=start.dtype, device=start.device)[:, None]  # (bins, 1)
+    centres = torch.arange(first, first + length, dtype=start.dtype, device=start.device)
+    left = start[..., None, None] + step * index - centres  # bin's left edge seen from the hat, (..., bins, length)
+    mass = _mass_on_flank(left, step, -1.0, rising=True) + _mass_on_flank(left, step, 0.0, rising=False)
+    return torch.where(step > 0, mass / torch.where(step > 0, step, 1.0), 0.0)
+
+
+def _mass_on_flank(left: Tensor, step: Tensor, flank_start: float, *, rising: bool) -> Tensor:
+    """Integral of one straight flank of the hat over the bin [left, left + step].
+
+    The midpoint rule is exact on a straight line. Lengths are written as ``step`` minus what sticks out (not as a
+    difference of edges), so a bin much smaller than a cell loses no digits in single precision.
+    """
+    before = (flank_start - left).clamp(min=0)
+    behind = (left + step - (flank_start + 1)).clamp(min=0)
+    inside = (step - before - behind).clamp(min=0)
+    middle = left + 0.5 * (step + before - behind)
+    return inside * (1 + middle if rising else 1 - middle)
+
+
+def _covered(start: Tensor, end: Tensor, length: int) -> tuple[int, int]:
+    """Cells (first, count) that hold everything the boxes touch; all of them where finding out would stall a GPU."""
+    if start.device.type != "cpu" or not start.numel():
+        return 0, length
+    low, high = start.detach().min(), end.detach().max()
+    if not bool(torch.isfinite(low) & torch.isfinite(high)):
+        return 0, length
+    first = min(max(int(torch.floor(low)), 0), length - 1)
+    last = min(max(int(torch.ceil(high)), first), length - 1)
+    return first, last - first + 1
+
+
+def pool_boxes(features: Tensor, boxes: Tensor, output_size: int | tuple[int, int], spatial_scale: float) -> Tensor:
+    """Pools the same number of boxes from each image of a batch.
+
+    Args:
+        features: maps (B, C, H, W); zero outside.
+        boxes: corners ``x1, y1, x2, y2`` in image pixels (B, N, 4).
+        output_size: bins vertically and horizontally, or one number for both.
+        spatial_scale: cells for each image pixel, e.g. 1/16.
+
+    Returns:
+        Bin means (B, N, C, rows, columns), differentiable in ``features`` and ``boxes``.
+    """
+    pooled = _pool_channels_last(features, boxes, output_size, spatial_scale)
+    return pooled.permute(0, 1, 4, 2, 3)
+
+
+def _pool_channels_last(features: Tensor, boxes: Tensor, output_size: int | tuple[int, int], scale: float) -> Tensor:
+    rows, columns = (output_size, output_size) if isinstance(output_size, int) else output_size
+    images, channels, height, width = features.shape
+    count = boxes.shape[1]
+    precision = torch.promote_types(boxes.dtype, torch.float32)  # half-precision corners would move by whole pixels
+    x1, y1, x2, y2 = (boxes.to(precision) * scale).unbind(-1)  # (B, N) each
+    empty = (x2 <= x1) | (y2 <= y1)
+    top, visible_rows = _covered(y1, y2, height)
+    left, visible_columns = _covered(x1, x2, width)
+    vertical = integrated_hat_weights(y1, y2, rows, top, visible_rows)  # (B, N, rows, h)
+    vertical = vertical.masked_fill(empty[..., None, None], 0)  # one empty side empties the box: value and gradient 0
+    horizontal = integrated_hat_weights(x1, x2, columns, left, visible_columns)  # (B, N, columns, w)
+
+    window = features[:, :, top : top + visible_rows, left : left + visible_columns]
+    window = window.permute(0, 2, 3, 1).reshape(images, visible_rows, visible_columns * channels)
+    vertical = vertical.to(features.dtype).reshape(images, count * rows, visible_rows)
+    strips = (vertical @ window).reshape(images, count, rows, visible_columns, channels)
+    return horizontal.to(features.dtype)[:, :, None] @ strips  # (B, N, rows, columns, C)
+
+
+def precise_roi_pool(
+    features: Tensor, rois: Tensor, output_size: int | tuple[int, int], spatial_scale: float
+) -> Tensor:
+    """Pools boxes that name their image.
+
+    Args:
+        features: maps (B, C, H, W).
+        rois: rows ``image index, x1, y1, x2, y2`` in image pixels (N, 5).
+        output_size: bins vertically and horizontally, or one number for both.
+        spatial_scale: cells for each image pixel.
+
+    Returns:
+        Bin means (N, C, rows, columns).
+    """
+    if features.dim() != 4 or rois.dim() != 2 or rois.shape[1] != 5:
+        raise ValueError(
+            "precise_roi_pool takes features (B, C, H, W) and rois (N, 5); "
+            f"got {tuple(features.shape)} and {tuple(rois.shape)}"
+        )
+    boxes = rois[:, 1:]
+    if features.shape[0] == 1 or not len(rois):
+        return pool_boxes(features[:1], boxes[None], output_size, spatial_scale)[0]
+    images = rois[:, 0].detach().round().long()
+    order, parts = [], []
+    for image in torch.unique(images).tolist():
+        if not 0 <= image < features.shape[0]:
+            raise ValueError(f"rois name image {image}, but features hold {features.shape[0]} images")
+        rows_of_image = torch.nonzero(images == image).squeeze(1)
+        order.append(rows_of_image)
+        parts.append(pool_boxes(features[image : image + 1], boxes[rows_of_image][None], output_size, spatial_scale)[0])
+    return torch.cat(parts)[torch.argsort(torch.cat(order))]
+
+
+class PreciseRoIPool(nn.Module):
+    """:func:`precise_roi_pool` as a layer without parameters.
+
+    Args:
+        rows: bins vertically.
+        columns: bins horizontally.
+        spatial_scale: cells for each image pixel.
+    """
+
+    def __init__(self, rows: int, columns: int, spatial_scale: float) -> None:
+        super().__init__()
+        self.output_size = (rows, columns)
+        self.spatial_scale = spatial_scale
+
+    def forward(self, features: Tensor, rois: Tensor) -> Tensor:
+        return precise_roi_pool(features, rois, self.output_size, self.spatial_scale)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}, spatial_scale={self.spatial_scale}"
