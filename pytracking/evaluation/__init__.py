@@ -1,0 +1,7 @@
+"""Sequences, datasets, running, result files and paths."""
+from pytracking.evaluation.datasets.registry import get_dataset
+from pytracking.evaluation.environment import env_settings
+from pytracking.evaluation.sequence import Sequence, SequenceList
+from pytracking.evaluation.tracker import Tracker, trackerlist
+
+__all__ = ["Sequence", "SequenceList", "Tracker", "env_settings", "get_dataset", "trackerlist"]

@@ -1,0 +1,139 @@
+"""Where results, networks and datasets live.
+
+Each key is looked up in this order: flags of the command line, environment variables (``PYTRACKING_<KEY>``),
+``pytracking/evaluation/local.py`` if the user has one, the user's config file, the default.
+"""
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LOCAL_FILE = Path(__file__).with_name("local.py")
+VARIABLE_PREFIX = "PYTRACKING_"
+
+
+class MissingPathError(LookupError):
+    """A path that the command needs and nobody has set; the message shows the line to add."""
+
+
+class ConfigError(ValueError):
+    """A settings file that cannot be used; the message names it. It is never rewritten."""
+
+
+class EnvSettings:
+    """Paths by key. A key that is not set reads as None; ``local.py`` may assign any key."""
+
+    def __init__(self, **paths: str | Path | None) -> None:
+        for key, value in paths.items():
+            setattr(self, key, value)
+
+    def __setattr__(self, key: str, value: str | Path | None) -> None:
+        # pytracking's own local.py files say '' for "not set".
+        if isinstance(value, (str, os.PathLike)):
+            value = Path(value).expanduser() if str(value) else None
+        object.__setattr__(self, key, value)
+
+    def __getattr__(self, key: str) -> None:
+        if key.startswith("_"):  # copy and pickle ask for these
+            raise AttributeError(key)
+        return None
+
+    def require(self, key: str, purpose: str = "this command") -> Path:
+        """The path of ``key``.
+
+        Raises:
+            MissingPathError: if it is not set; the message shows the ways to set it.
+        """
+        path = getattr(self, key)
+        if path is None:
+            raise MissingPathError(f"{purpose} needs the path '{key}', which is not set.\n{how_to_set(key)}")
+        return path
+
+
+def how_to_set(key: str) -> str:
+    """The lines that set a key, for error messages."""
+    return (
+        f"Add this line to {config_file()}:\n"
+        f'    {key} = "/path/to/it"\n'
+        f"or, for one shell:\n"
+        f"    export {VARIABLE_PREFIX}{key.upper()}=/path/to/it"
+    )
+
+
+def config_file() -> Path:
+    """The user's config file (it need not exist)."""
+    explicit = os.environ.get(VARIABLE_PREFIX + "CONFIG")
+    if explicit:
+        return Path(explicit).expanduser()
+    return _user_folder("XDG_CONFIG_HOME", ".config") / "pytracking" / "config.toml"
+
+
+def env_settings() -> EnvSettings:
+    """All settings, merged in the documented order."""
+    merged: dict[str, Any] = _defaults()
+    merged.update(_from_config_file(config_file()))
+    merged.update(_from_local_file(LOCAL_FILE))
+    for name, value in os.environ.items():
+        if name.startswith(VARIABLE_PREFIX) and value:
+            merged[name[len(VARIABLE_PREFIX) :].lower()] = value
+    return EnvSettings(**merged)
+
+
+def apply_flags(**paths: str | Path | None) -> None:
+    """Gives command-line values priority over everything else, in this process and the workers it starts."""
+    for key, value in paths.items():
+        if value is not None:
+            os.environ[VARIABLE_PREFIX + key.upper()] = os.path.abspath(Path(value).expanduser())
+
+
+def _defaults() -> dict[str, Path]:
+    checkout = Path(__file__).resolve().parents[2]
+    if (checkout / "pyproject.toml").is_file():
+        base = checkout
+    else:
+        base = _user_folder("XDG_DATA_HOME", ".local/share") / "pytracking"
+    return {
+        "results_path": base / "results",
+        "network_path": base / "networks",
+        "result_plot_path": base / "results" / "plots",
+        "segmentation_path": base / "results" / "segmentation",
+        "cache_path": _user_folder("XDG_CACHE_HOME", ".cache") / "pytracking",
+    }
+
+
+def _user_folder(variable: str, fallback: str) -> Path:
+    return Path(os.environ.get(variable) or Path.home() / fallback)
+
+
+def _from_config_file(path: Path) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f'{path}: {error}; lines look like: otb_path = "/data/OTB100"') from error
+    for key, value in values.items():
+        if not isinstance(value, str):
+            raise ConfigError(f'{path}: {key} must be a path in quotes, e.g. {key} = "/data/OTB100"')
+    return values
+
+
+def _from_local_file(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    spec = importlib.util.spec_from_file_location("pytracking.evaluation.local", path)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        settings = module.local_env_settings()
+    except Exception as error:
+        raise ConfigError(f"{path}: {type(error).__name__}: {error}; repair or remove the file") from error
+    return {key: value for key, value in vars(settings).items() if value is not None}

@@ -1,0 +1,134 @@
+"""An annotated sequence of frames, and a list of them."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pytracking.utils.boxes import check_initial_box
+from pytracking.utils.image_io import ImageReadError, read_image
+
+
+class SequenceError(ValueError):
+    """A sequence that cannot be evaluated; the message names it and its file."""
+
+
+class Sequence:
+    """Frames of one video and the target's box in each of them.
+
+    Args:
+        name: name of the sequence, and of its result file.
+        frames: paths of the frames, in order.
+        dataset: name of the dataset it belongs to.
+        ground_truth_rect: boxes (n, 4); NaN rows where the target is absent or the box unknown; (1, 4) where only the
+            first box is published.
+        target_visible: for each frame, whether the target can be seen; None takes the rows that are not NaN.
+        object_class: what the target is, where the dataset says so.
+        attributes: whatever else the dataset says, e.g. ``{"challenges": ["occlusion"]}``.
+        annotation_file: where the boxes come from, for error messages.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        frames: Iterable[str | Path],
+        dataset: str,
+        ground_truth_rect: np.ndarray,
+        *,
+        target_visible: np.ndarray | None = None,
+        object_class: str | None = None,
+        attributes: dict[str, Any] | None = None,
+        annotation_file: str | Path | None = None,
+    ) -> None:
+        self.name = name
+        self.frames = [str(frame) for frame in frames]
+        self.dataset = dataset
+        self.object_class = object_class
+        self.attributes = attributes or {}
+        self.annotation_file = str(annotation_file) if annotation_file else None
+        self.ground_truth_rect = np.asarray(ground_truth_rect, dtype=np.float64)
+        self._check()
+        if target_visible is None and len(self.ground_truth_rect) == len(self.frames):
+            target_visible = ~np.isnan(self.ground_truth_rect).any(axis=1)
+        self.target_visible = None if target_visible is None else np.asarray(target_visible, dtype=bool)
+        if self.target_visible is not None and self.target_visible.shape != (len(self.frames),):
+            raise SequenceError(
+                f"{self.label}: visibility of {self.target_visible.size} frames, but there are {len(self.frames)}"
+            )
+
+    @property
+    def label(self) -> str:
+        """How messages call this sequence."""
+        source = f" ({self.annotation_file})" if self.annotation_file else ""
+        return f"sequence '{self.name}' of '{self.dataset}'{source}"
+
+    def _check(self) -> None:
+        boxes = self.ground_truth_rect
+        if not self.frames:
+            raise SequenceError(f"{self.label}: no frames")
+        if boxes.ndim != 2 or boxes.shape[1] != 4 or len(boxes) == 0:
+            raise SequenceError(f"{self.label}: ground truth must have rows of four numbers, got shape {boxes.shape}")
+        if len(boxes) not in (1, len(self.frames)):
+            raise SequenceError(
+                f"{self.label}: {len(boxes)} ground-truth rows for {len(self.frames)} frames; "
+                "give one row a frame (NaN,NaN,NaN,NaN where the target is absent) or the first box alone"
+            )
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def __repr__(self) -> str:
+        return f"Sequence({self.name!r}, {len(self)} frames, dataset={self.dataset!r})"
+
+    def init_info(self) -> dict[str, Any]:
+        """What a tracker gets for its first frame: ``init_bbox`` as a list of four floats."""
+        return {"init_bbox": self.ground_truth_rect[0].tolist()}
+
+    def checked_init_info(self, image: np.ndarray) -> dict[str, Any]:
+        """Like :meth:`init_info`, after validating the box against the first frame.
+
+        Raises:
+            BoxError: if no tracker can start on it.
+        """
+        box = check_initial_box(self.ground_truth_rect[0], image.shape[:2], self.label)
+        return {"init_bbox": box.tolist()}
+
+    def load_frame(self, index: int) -> np.ndarray:
+        """Frame ``index`` (0-based) as RGB uint8 (h, w, 3).
+
+        Raises:
+            ImageReadError: naming the file, the sequence and the frame.
+        """
+        try:
+            return read_image(self.frames[index])
+        except ImageReadError as error:
+            raise ImageReadError(f"{error} (frame {index + 1} of sequence '{self.name}')") from error
+
+
+class SequenceList(list):
+    """A list of sequences that also takes a name as index and stays a SequenceList when added or sliced."""
+
+    def __getitem__(self, key: int | slice | str) -> Sequence | SequenceList:
+        if isinstance(key, str):
+            for sequence in self:
+                if sequence.name == key:
+                    return sequence
+            raise KeyError(f"no sequence '{key}'; there are: {', '.join(self.names) or 'none'}")
+        item = super().__getitem__(key)
+        return SequenceList(item) if isinstance(key, slice) else item
+
+    def __add__(self, other: Iterable[Sequence]) -> SequenceList:
+        return SequenceList([*self, *other])
+
+    def __iter__(self) -> Iterator[Sequence]:
+        return super().__iter__()
+
+    def copy(self) -> SequenceList:
+        return SequenceList(self)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the sequences, in order."""
+        return [sequence.name for sequence in self]

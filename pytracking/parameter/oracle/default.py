@@ -1,0 +1,5 @@
+from pytracking.tracker.base import TrackerParams
+
+
+def parameters() -> TrackerParams:
+    return TrackerParams()

@@ -1,0 +1,26 @@
+"""Returns the annotation: scores 1 wherever an evaluation is right. For tests; it looks at the answers."""
+from __future__ import annotations
+
+import numpy as np
+
+from pytracking.tracker.base import BaseTracker
+
+
+class OracleTracker(BaseTracker):
+    needs_ground_truth = True  # evaluation then puts the boxes of all frames into info["ground_truth"]
+
+    def initialize(self, image, info):
+        self._boxes = np.asarray(info["ground_truth"], dtype=np.float64)
+        self._box = self._boxes[0]
+        self._frame = 0
+
+    def track(self, image, info=None):
+        """The annotated box, or the last one known where the target is absent."""
+        self._frame += 1
+        if self._frame < len(self._boxes) and np.isfinite(self._boxes[self._frame]).all():
+            self._box = self._boxes[self._frame]
+        return {"target_bbox": self._box.tolist()}
+
+
+def get_tracker_class() -> type[BaseTracker]:
+    return OracleTracker

@@ -1,0 +1,73 @@
+"""Boxes as float arrays ``[x, y, w, h]`` (0-based pixels); any other format says so in its name."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class BoxError(ValueError):
+    """A box that no tracker can start on."""
+
+
+def to_cxcywh(boxes: np.ndarray) -> np.ndarray:
+    """Centre and size of boxes ``(..., 4)``."""
+    boxes = np.asarray(boxes, dtype=np.float64)
+    return np.concatenate([boxes[..., :2] + boxes[..., 2:] / 2, boxes[..., 2:]], axis=-1)
+
+
+def from_cxcywh(boxes_cxcywh: np.ndarray) -> np.ndarray:
+    """Inverse of :func:`to_cxcywh`."""
+    boxes = np.asarray(boxes_cxcywh, dtype=np.float64)
+    return np.concatenate([boxes[..., :2] - boxes[..., 2:] / 2, boxes[..., 2:]], axis=-1)
+
+
+def clip_to_image(boxes: np.ndarray, image_size: tuple[int, int]) -> np.ndarray:
+    """The part of each box ``(..., 4)`` inside an image of ``image_size`` (height, width), possibly empty."""
+    boxes = np.asarray(boxes, dtype=np.float64)
+    height, width = image_size
+    limits = np.array([width, height], dtype=np.float64)
+    top_left = np.clip(boxes[..., :2], 0, limits)
+    bottom_right = np.clip(boxes[..., :2] + boxes[..., 2:], 0, limits)
+    return np.concatenate([top_left, np.maximum(bottom_right - top_left, 0)], axis=-1)
+
+
+def overlap(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Intersection over union of boxes ``(..., 4)``, row by row; 0 where both are empty, NaN where a box is NaN."""
+    first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    top_left = np.maximum(first[..., :2], second[..., :2])
+    bottom_right = np.minimum(first[..., :2] + first[..., 2:], second[..., :2] + second[..., 2:])
+    intersection = np.maximum(bottom_right - top_left, 0).prod(axis=-1)
+    union = first[..., 2:].prod(axis=-1) + second[..., 2:].prod(axis=-1) - intersection
+    return np.divide(intersection, union, out=np.where(np.isnan(union), np.nan, 0.0), where=union > 0)
+
+
+def check_initial_box(box: Any, image_size: tuple[int, int], where: str) -> np.ndarray:
+    """Validates the box that a tracker starts on.
+
+    Args:
+        box: four numbers x, y, w, h.
+        image_size: (height, width) of the first frame.
+        where: what the message should name, e.g. the annotation file.
+
+    Returns:
+        The box as float64, unchanged: a box that sticks out of the image is allowed as long as a part is inside.
+
+    Raises:
+        BoxError: if it is not four finite numbers, has no area, or lies outside the image.
+    """
+    try:
+        box = np.asarray(box, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError) as error:
+        raise BoxError(f"{where}: the first box must be four numbers x, y, w, h, not {box!r}") from error
+    shown = "[" + ", ".join(f"{value:g}" for value in box) + "]"
+    if box.shape != (4,):
+        raise BoxError(f"{where}: the first box must be four numbers x, y, w, h, not {shown}")
+    if not np.isfinite(box).all():
+        raise BoxError(f"{where}: the first box {shown} is not finite; start at a frame where the target is visible")
+    if (box[2:] <= 0).any():
+        raise BoxError(f"{where}: the first box {shown} has zero or negative size")
+    if (clip_to_image(box, image_size)[2:] <= 0).any():
+        height, width = image_size
+        raise BoxError(f"{where}: the first box {shown} lies outside the image ({width}x{height})")
+    return box

@@ -1,0 +1,28 @@
+"""Choice of the device that a tracker computes on."""
+from __future__ import annotations
+
+import torch
+
+
+def select_device(name: str = "auto") -> torch.device:
+    """Turns a parameter such as ``"auto"`` or ``"cuda:1"`` into a device that exists.
+
+    Raises:
+        ValueError: if the name is not a device, or this machine does not have it.
+    """
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ValueError(f"device {name!r} is not a device; use 'auto', 'cpu', 'cuda', 'cuda:1' or 'mps'") from error
+    present = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count(),
+        "mps": torch.backends.mps.is_available(),
+    }.get(device.type, True)
+    if not present:
+        raise ValueError(f"device {name!r} is not available on this machine; use 'auto' or 'cpu'")
+    return device

@@ -1,0 +1,62 @@
+"""Files that are either complete or absent."""
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
+_counter = itertools.count()
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Gives a temporary path in the same folder, renamed to ``path`` when the block ends without an exception."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Host and process stand in the name for remove_stale_temporaries; the suffix stays last because OpenCV and
+    # matplotlib choose the format by it.
+    temporary = path.with_name(f".{path.name}~{_HOST}~{os.getpid()}~{next(_counter)}{path.suffix}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def remove_stale_temporaries(folder: str | Path) -> None:
+    """Removes what processes of this machine that were killed left behind in a folder."""
+    for path in Path(folder).glob(f".*~{_HOST}~*~*"):
+        process = path.name.split("~")[-2]
+        if process.isdecimal() and not _is_alive(int(process)):
+            path.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Writes a text file atomically."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def sha256(path: str | Path) -> str:
+    """Hexadecimal digest of a file's content."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,91 @@
+"""Reading frames as RGB uint8, whatever the file holds, and writing pictures atomically.
+
+JPEG files go through ``simplejpeg`` (libjpeg-turbo) where it is installed, which decodes faster than OpenCV
+(``benchmarks/jpeg_decoders.py``); everything else, and every JPEG that it refuses, through OpenCV.
+"""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from pytracking.utils.files import replacing
+
+try:
+    import simplejpeg
+except ImportError:
+    simplejpeg = None
+
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp")
+
+
+class ImageReadError(OSError):
+    """A frame that cannot be used; the message names the file."""
+
+
+def read_image(path: str | Path) -> np.ndarray:
+    """Reads an image as RGB uint8 (h, w, 3).
+
+    Grey images are repeated over three channels, 16-bit images keep their upper byte, an alpha channel is dropped.
+
+    Raises:
+        ImageReadError: if the file is missing, truncated, or not an image.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ImageReadError(f"cannot read image {path}: {error.strerror or error}") from error
+    return decode_image(data, str(path))
+
+
+def decode_image(data: bytes, name: str) -> np.ndarray:
+    """Decodes an encoded image; ``name`` is what an error message calls it."""
+    if not data:
+        raise ImageReadError(f"cannot read image {name}: the file is empty")
+    if data[:2] == b"\xff\xd8":
+        return _decode_jpeg(data, name)
+    if data[:8] == b"\x89PNG\r\n\x1a\n" and b"IEND" not in data[-12:]:
+        raise ImageReadError(f"cannot read image {name}: the PNG file is truncated")
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if image is None:
+        raise ImageReadError(f"cannot read image {name}: not an image, or damaged")
+    return _as_rgb_uint8(image, name)
+
+
+def _decode_jpeg(data: bytes, name: str) -> np.ndarray:
+    # Decoders fill the missing part of a truncated file with grey and call it a success.
+    if b"\xff\xd9" not in data[-64:]:
+        raise ImageReadError(f"cannot read image {name}: the JPEG file is truncated (no end marker)")
+    if simplejpeg is not None:
+        try:
+            return simplejpeg.decode_jpeg(data, colorspace="RGB")
+        except ValueError:
+            pass  # e.g. CMYK, which OpenCV converts
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    if image is None:
+        raise ImageReadError(f"cannot read image {name}: the JPEG data is damaged")
+    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+
+
+def _as_rgb_uint8(image: np.ndarray, name: str) -> np.ndarray:
+    if image.dtype == np.uint16:
+        image = (image >> 8).astype(np.uint8)
+    if image.dtype != np.uint8:
+        raise ImageReadError(f"cannot use image {name}: pixels are {image.dtype}, expected 8 or 16 bits per channel")
+    if image.ndim == 2:
+        return cv2.cvtColor(image, cv2.COLOR_GRAY2RGB)
+    conversion = {3: cv2.COLOR_BGR2RGB, 4: cv2.COLOR_BGRA2RGB}.get(image.shape[2])
+    if conversion is None:
+        raise ImageReadError(f"cannot use image {name}: {image.shape[2]} channels, expected 1, 3 or 4")
+    return cv2.cvtColor(image, conversion)
+
+
+def write_image(path: str | Path, image: np.ndarray, *, jpeg_quality: int = 95) -> None:
+    """Writes an RGB uint8 image atomically; the suffix of ``path`` chooses the format."""
+    with replacing(path) as temporary:
+        options = [cv2.IMWRITE_JPEG_QUALITY, jpeg_quality] if temporary.suffix in (".jpg", ".jpeg") else []
+        if not cv2.imwrite(os.fspath(temporary), cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options):
+            raise OSError(f"cannot write image {path}")
