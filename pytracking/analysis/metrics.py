@@ -1,0 +1,142 @@
+"""Overlap, centre error, curves and areas: pure functions on arrays, free of files, datasets and trackers.
+
+Boxes are float ``[x, y, w, h]``. Every function broadcasts over leading axes, so that one call scores all runs of a
+sequence: ``overlap(runs (r, n, 4), ground_truth (n, 4)) -> (r, n)``. What an evaluator does with absent targets, empty
+boxes and the first frame is not decided here but in :mod:`pytracking.analysis.rules`.
+"""
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+PIXEL_THRESHOLDS = np.arange(51.0)  # centre error in pixels: 0, 1, ..., 50
+NORMALISED_THRESHOLDS = np.arange(51.0) / 100.0  # centre error over the target's size: 0, 0.01, ..., 0.5
+
+
+def as_boxes(boxes: ArrayLike, what: str = "boxes") -> np.ndarray:
+    """Boxes as float64, or a ValueError that says what is wrong with their shape."""
+    array = np.asarray(boxes, dtype=np.float64)
+    if array.ndim == 0 or array.shape[-1] != 4:
+        raise ValueError(f"{what}: expected [x, y, w, h] in the last axis, got an array of shape {array.shape}")
+    return array
+
+
+def overlap(boxes: ArrayLike, others: ArrayLike, *, pixel_corners: bool = False) -> np.ndarray:
+    """Intersection over union; NaN where a box is NaN, 0 where both boxes are empty.
+
+    Args:
+        boxes: (..., 4)
+        others: (..., 4)
+        pixel_corners: take the far corner as the last pixel, ``x + w - 1``, and add the 1 back, as the public
+            evaluators do. The same number but for rounding, which puts the overlap of two equal boxes at 1 plus or
+            minus 2e-16, on either side of the threshold 1. Without it, equal boxes overlap by exactly 1.
+    """
+    a, b = as_boxes(boxes), as_boxes(others, "others")
+    pixel = 1.0 if pixel_corners else 0.0
+    far_corner = np.minimum(a[..., :2] + a[..., 2:] - pixel, b[..., :2] + b[..., 2:] - pixel)
+    sides = far_corner - np.maximum(a[..., :2], b[..., :2]) + pixel
+    if not pixel_corners:
+        same = (a[..., :2] == b[..., :2]) & (a[..., 2:] == b[..., 2:])
+        sides = np.where(same, a[..., 2:], sides)  # x + w - x need not give w back in floating point
+    sides = np.maximum(sides, 0.0)
+    intersection = sides[..., 0] * sides[..., 1]
+    union = area(a) + area(b) - intersection
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = intersection / union
+    return np.where((union == 0.0) & (intersection == 0.0), 0.0, ratio)
+
+
+def area(boxes: ArrayLike) -> np.ndarray:
+    """Width times height; 0 for a box with a negative side."""
+    sides = np.maximum(as_boxes(boxes)[..., 2:], 0.0)
+    return sides[..., 0] * sides[..., 1]
+
+
+def centres(boxes: ArrayLike) -> np.ndarray:
+    """Centres of the pixels a box covers: ``xy + (wh - 1) / 2``."""
+    array = as_boxes(boxes)
+    return array[..., :2] + 0.5 * (array[..., 2:] - 1.0)
+
+
+def centre_error(boxes: ArrayLike, ground_truth: ArrayLike) -> np.ndarray:
+    """Euclidean distance of the centres, in pixels."""
+    offset = centres(boxes) - centres(ground_truth)
+    return np.sqrt(offset[..., 0] ** 2 + offset[..., 1] ** 2)
+
+
+def normalised_centre_error(boxes: ArrayLike, ground_truth: ArrayLike) -> np.ndarray:
+    """Distance of the centres, each axis divided by the true width or height.
+
+    NaN or infinite where the true box is empty: the evaluator's rule says what such a frame counts for.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        offset = (centres(boxes) - centres(ground_truth)) / as_boxes(ground_truth)[..., 2:]
+    return np.sqrt(offset[..., 0] ** 2 + offset[..., 1] ** 2)
+
+
+def overlap_thresholds(gap: float = 0.05) -> np.ndarray:
+    """``0, gap, ..., 1``, built as multiples of the gap (0.15000000000000002, as the public evaluators have it)."""
+    steps = round(1.0 / gap)
+    if steps < 1 or abs(steps * gap - 1.0) > 1e-9:
+        raise ValueError(f"gap: the distance of overlap thresholds must divide 1, got {gap}")
+    return np.arange(steps + 1) * gap
+
+
+def success_curve(
+    overlaps: ArrayLike, thresholds: ArrayLike, total: float | None = None, *, inclusive: bool = False
+) -> np.ndarray:
+    """Fraction of frames whose overlap exceeds each threshold.
+
+    Args:
+        overlaps: (..., n); NaN counts as a failure.
+        thresholds: (k,), ascending.
+        total: number of frames to divide by; n unless given.
+        inclusive: count ``overlap >= threshold`` instead of ``>``.
+
+    Returns:
+        (..., k)
+    """
+    values = np.where(np.isnan(overlaps), -np.inf, np.asarray(overlaps, dtype=np.float64))
+    return _divide(_count_above(values, np.asarray(thresholds, np.float64), inclusive), values.shape[-1], total)
+
+
+def precision_curve(errors: ArrayLike, thresholds: ArrayLike, total: float | None = None) -> np.ndarray:
+    """Fraction of frames whose error is at most each threshold: (..., n) -> (..., k). NaN counts as a failure."""
+    values = np.where(np.isnan(errors), np.inf, np.asarray(errors, dtype=np.float64))
+    above = _count_above(values, np.asarray(thresholds, np.float64), inclusive=False)
+    return _divide(values.shape[-1] - above, values.shape[-1], total)
+
+
+def _count_above(values: np.ndarray, thresholds: np.ndarray, inclusive: bool) -> np.ndarray:
+    """How many values (..., n) lie above each threshold (k,). One pass of binary search, not an (n, k) table."""
+    k = len(thresholds)
+    flat = values.reshape(-1, values.shape[-1])  # (r, n)
+    # a value with place p lies above thresholds[0 .. p - 1]
+    places = np.searchsorted(thresholds, flat, side="right" if inclusive else "left")
+    places += np.arange(len(flat))[:, None] * (k + 1)
+    histogram = np.bincount(places.ravel(), minlength=len(flat) * (k + 1)).reshape(len(flat), k + 1)
+    above = flat.shape[1] - np.cumsum(histogram[:, :k], axis=1)
+    return above.reshape(*values.shape[:-1], k)
+
+
+def _divide(hits: np.ndarray, frames: int, total: float | None) -> np.ndarray:
+    total = frames if total is None else total
+    if total <= 0:
+        raise ValueError("total: no frame to divide by; the sequence has no frame that counts")
+    return hits / float(total)
+
+
+def value_at(curve: ArrayLike, thresholds: ArrayLike, threshold: float) -> np.ndarray:
+    """The curve's value at a threshold of its grid: (..., k) -> (...)."""
+    grid = np.asarray(thresholds)
+    nearest = int(np.argmin(np.abs(grid - threshold)))
+    if abs(grid[nearest] - threshold) > 1e-9:
+        raise ValueError(f"threshold: {threshold} is not among the {len(grid)} thresholds of this curve")
+    return np.asarray(curve)[..., nearest]
+
+
+def trapezoid(curve: ArrayLike, thresholds: ArrayLike) -> np.ndarray:
+    """Area under a curve over its thresholds, the axis scaled to length 1: (..., k) -> (...)."""
+    values, grid = np.asarray(curve, np.float64), np.asarray(thresholds, np.float64)
+    steps = np.diff(grid) / (grid[-1] - grid[0])
+    return 0.5 * ((values[..., 1:] + values[..., :-1]) * steps).sum(axis=-1)

@@ -1,0 +1,166 @@
+"""Evaluator rules: what each public evaluator does where the papers are silent, as named options.
+
+Two evaluators give two numbers for one result file: they differ in the first frame, in frames without a target, in
+empty boxes, in ``>`` against ``>=`` and in the area under a curve. ``RULES`` names each choice; every table prints the
+rule that made it. ``strict`` is the one without upstream's mistakes.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pytracking.analysis import metrics
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluatorRule:
+    """One evaluator's answers to the questions that change a score.
+
+    Errors of invalid frames are given as numbers that then meet the thresholds like any other: ``-1`` makes such a
+    frame a hit (what OTB's and pytracking's code do), ``inf`` a miss, ``nan`` keeps the computed error.
+    """
+
+    name: str
+    summary: str  # one line, printed under tables
+
+    # which frames count
+    skip_first_frame: bool = False  # False: the first prediction is replaced by the true box, an assured hit
+    positive_corner: bool = False  # True: a true box with x = 0 or y = 0 is called invalid (upstream's mistake)
+    exclude_invalid: bool = False  # True: divide by the number of valid frames, False: by all frames
+    use_cover: bool = False  # True: frames whose target is covered completely do not count
+
+    pixel_corners: bool = False  # overlap by way of last pixels: a perfect box scores 1 give or take 2e-16
+
+    # what frames without a usable true box count for
+    invalid_overlap: float = -1.0
+    invalid_centre: float = np.inf
+    invalid_normalised: float = np.inf
+    invisible_error: float = np.nan  # both centre errors where the target is flagged invisible; nan: as invalid
+
+    # predictions
+    repeat_empty: bool = False  # a box without area is replaced by the one before it
+    repeat_nan: bool = False  # ... and so is a NaN box
+    pad_short: bool = False  # missing rows at the end are zeros; False: an error
+    cut_long: bool = False  # rows too many are ignored; False: an error
+    clip_to_image: bool = False
+    round_boxes: bool = False  # to integers
+    round_centre_error: int | None = None  # decimals
+
+    # curves and their summaries
+    gap: float = 0.05  # between overlap thresholds
+    inclusive: bool = False  # success is overlap >= threshold
+    auc: str = "grid_mean"  # or "trapezoid", or "exact" (the integral itself, which is the mean overlap)
+    error_steps: int = 50  # thresholds of the centre error: 0 ... 50 px in this many steps
+    precision: str = "at_20"  # or "trapezoid" over 0 ... 50 px
+    normalised: str = "at_0.20"  # or "trapezoid" or "grid_mean" over 0 ... 0.5
+
+    # how sequences are put together
+    pool_frames: bool = False  # True: every frame weighs the same; False: every sequence does
+    drop_zero_curves: bool = False  # a sequence lost from its first frame on is left out of the mean
+
+    @property
+    def overlap_thresholds(self) -> np.ndarray:
+        return metrics.overlap_thresholds(self.gap)
+
+    @property
+    def pixel_thresholds(self) -> np.ndarray:
+        return np.linspace(0.0, 50.0, self.error_steps + 1)
+
+    @property
+    def normalised_thresholds(self) -> np.ndarray:
+        return self.pixel_thresholds / 100.0
+
+    def for_dataset(self, dataset: str) -> EvaluatorRule:
+        """This rule with the exceptions that its evaluator makes for a dataset."""
+        return replace(self, **_EXCEPTIONS.get((self.name, dataset), {}))
+
+
+_OTB_FRAMES = dict(
+    positive_corner=True,
+    pixel_corners=True,
+    invalid_centre=-1.0,
+    invalid_normalised=-1.0,
+    repeat_empty=True,
+    repeat_nan=True,
+)
+
+RULES: dict[str, EvaluatorRule] = {
+    rule.name: rule
+    for rule in (
+        EvaluatorRule(
+            name="pytracking",
+            summary="pytracking's evaluator: all frames count, invalid ones as hits of the normalised precision",
+            positive_corner=True,
+            pixel_corners=True,
+            invalid_normalised=-1.0,
+            repeat_empty=True,
+            pad_short=True,
+            cut_long=True,
+        ),
+        EvaluatorRule(
+            name="strict",
+            summary="only frames with a visible target of positive size count; AUC is the exact area = mean overlap",
+            exclude_invalid=True,
+            invalid_overlap=np.nan,
+            auc="exact",
+        ),
+        EvaluatorRule(
+            name="got10k",
+            summary="GOT-10k: first frame dropped, boxes clipped to the image, all frames pooled, 101 thresholds",
+            skip_first_frame=True,
+            exclude_invalid=True,
+            use_cover=True,
+            clip_to_image=True,
+            gap=0.01,
+            pool_frames=True,
+        ),
+        EvaluatorRule(
+            name="lasot",
+            summary="LaSOT toolkit: absent frames miss, invalid ones hit the precision, lost sequences are left out",
+            **_OTB_FRAMES,
+            cut_long=True,
+            invisible_error=np.inf,
+            drop_zero_curves=True,
+        ),
+        EvaluatorRule(
+            name="trackingnet",
+            summary="TrackingNet devkit: boxes rounded, overlap >= threshold, trapezoid areas over 21 thresholds",
+            pixel_corners=True,
+            round_boxes=True,
+            inclusive=True,
+            auc="trapezoid",
+            error_steps=20,
+            precision="trapezoid",
+            normalised="trapezoid",
+        ),
+        EvaluatorRule(
+            name="otb",
+            summary="OTB benchmark: all frames count, invalid ones hit the precision, centre error to 4 decimals",
+            **_OTB_FRAMES,
+            round_centre_error=4,
+        ),
+    )
+}
+
+# pytracking's evaluator looks at the dataset's name; so does its rule, and nothing else here does
+_EXCEPTIONS: dict[tuple[str, str], dict] = {
+    ("pytracking", "uav"): {"invalid_centre": -1.0},
+    ("pytracking", "lasot"): {"invisible_error": np.inf, "pad_short": False},
+}
+
+
+def get_rule(
+    rule: str | EvaluatorRule, *, gap: float | None = None, exclude_invalid: bool | None = None
+) -> EvaluatorRule:
+    """A rule by name, with pytracking's two switches (``plot_bin_gap`` and ``exclude_invalid_frames``) if given."""
+    if isinstance(rule, str):
+        if rule not in RULES:
+            raise ValueError(f"rule: no evaluator rule '{rule}'; there are: {', '.join(RULES)}")
+        rule = RULES[rule]
+    if gap is not None:
+        rule = replace(rule, gap=gap)
+    if exclude_invalid is not None:
+        rule = replace(rule, exclude_invalid=exclude_invalid)
+    metrics.overlap_thresholds(rule.gap)  # raises on a gap that does not divide 1
+    return rule
