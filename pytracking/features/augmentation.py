@@ -1,0 +1,99 @@
+"""First-frame augmentation: the initial patch moved, mirrored, blurred, rescaled and rotated.
+
+The patch is first cut out with a wide margin (``expansion``); each augmentation is a picture operation on that wide patch
+followed by a crop of its middle, moved by ``shift``. Only the shift moves the target in the result.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+Warp = Callable[[torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Augmentation:
+    """A picture operation and the (y, x) by which the target moves in the result, in patch pixels."""
+
+    warp: Warp
+    shift: tuple[int, int] = (0, 0)
+
+    def __call__(self, wide_patch: torch.Tensor, output_size: tuple[int, int]) -> torch.Tensor:
+        """Augments ``wide_patch`` (1, 3, H, W) into a patch (1, 3, *output_size)."""
+        return crop_middle(self.warp(wide_patch), output_size, self.shift)
+
+
+def crop_middle(patch: torch.Tensor, size: tuple[int, int], shift: tuple[int, int] = (0, 0)) -> torch.Tensor:
+    """The middle (h, w) of ``patch``, its content moved by ``shift`` (y, x); missing pixels repeat the edge."""
+    (margin_h, margin_w) = (wanted - has for wanted, has in zip(size, patch.shape[2:], strict=True))
+    top, left = margin_h // 2 + shift[0], margin_w // 2 + shift[1]
+    return F.pad(patch, (left, margin_w - left, top, margin_h - top), mode="replicate")
+
+
+def identity(patch: torch.Tensor) -> torch.Tensor:
+    return patch
+
+
+def flip_horizontal(patch: torch.Tensor) -> torch.Tensor:
+    return patch.flip(3)
+
+
+def flip_vertical(patch: torch.Tensor) -> torch.Tensor:
+    return patch.flip(2)
+
+
+def blur(sigma: tuple[float, float]) -> Warp:
+    """Gaussian blur with standard deviations (y, x) in pixels, cut off at twice that; zeros beyond the border."""
+    kernels = []
+    for deviation in sigma:
+        radius = math.ceil(2 * deviation)
+        offsets = torch.arange(-radius, radius + 1, dtype=torch.float32)
+        kernel = torch.exp(-(offsets**2) / (2 * deviation**2))
+        kernels.append(kernel / kernel.sum())
+
+    def warp(patch: torch.Tensor) -> torch.Tensor:
+        rows, cols = (kernel.to(patch) for kernel in kernels)
+        planes = patch.transpose(0, 1)  # (3, 1, h, w): each colour on its own
+        planes = F.conv2d(planes, rows.view(1, 1, -1, 1), padding=(len(rows) // 2, 0))
+        planes = F.conv2d(planes, cols.view(1, 1, 1, -1), padding=(0, len(cols) // 2))
+        return planes.transpose(0, 1)
+
+    return warp
+
+
+def rescale(factor: float) -> Warp:
+    """Shrinks the picture by ``factor`` (enlarges where below 1), keeping the parity of its size."""
+
+    def warp(patch: torch.Tensor) -> torch.Tensor:
+        size = [round(n / factor) for n in patch.shape[2:]]
+        size = [new + (new - old) % 2 for new, old in zip(size, patch.shape[2:], strict=True)]
+        return F.interpolate(patch, size=size, mode="bilinear", align_corners=False)
+
+    return warp
+
+
+def rotate(degrees: float) -> Warp:
+    """Rotates the picture counterclockwise about its middle."""
+
+    def warp(patch: torch.Tensor) -> torch.Tensor:
+        pixels = patch[0].permute(1, 2, 0).cpu().numpy()
+        height, width = pixels.shape[:2]
+        matrix = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), degrees, 1.0)
+        # OpenCV rather than grid_sample: the networks' published results come from its 1/32 pixel interpolation.
+        pixels = cv2.warpAffine(np.ascontiguousarray(pixels), matrix, (width, height), borderMode=cv2.BORDER_REPLICATE)
+        return torch.from_numpy(pixels).permute(2, 0, 1).unsqueeze(0).to(patch)
+
+    return warp
+
+
+def dropout_copies(features: torch.Tensor, count: int, probability: float, generator: torch.Generator) -> torch.Tensor:
+    """``count`` copies of ``features`` (1, C, H, W), each with its own channels dropped and the rest scaled up."""
+    keep = torch.rand(count, features.shape[1], generator=generator) >= probability
+    mask = keep.to(features) / (1 - probability)
+    return features * mask[:, :, None, None]

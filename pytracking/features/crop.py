@@ -1,0 +1,145 @@
+"""Cutting a patch out of a frame, and knowing exactly where it came from.
+
+Two conventions exist for the corners of a crop of ``n`` pixels around a pixel ``c``, and trackers built on them differ
+by up to half a pixel a frame:
+
+* ``"new"`` (current pytracking on torch 2): ``c - (n - 1) / 2 .. c + n / 2 + 1`` with true division. The corners carry
+  halves; the pixels that are read start and end at the corners truncated toward zero.
+* ``"rls"`` (the released RLS-DiMP code): the same with floored division, so the corners are whole pixels.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+Convention = Literal["new", "rls"]
+BorderMode = Literal["replicate", "inside", "inside_major"]
+
+CONVENTIONS: tuple[str, ...] = ("new", "rls")
+BORDER_MODES: tuple[str, ...] = ("replicate", "inside", "inside_major")
+
+
+@dataclass(frozen=True, slots=True)
+class Crop:
+    """The rectangle of the frame that a patch shows: corners in pixels, the far corner exclusive."""
+
+    top_left: np.ndarray  # (2,) y, x
+    bottom_right: np.ndarray  # (2,) y, x
+
+    @property
+    def center(self) -> np.ndarray:
+        """The pixel position (y, x) in the frame of the patch's middle."""
+        return 0.5 * (self.top_left + self.bottom_right - 1)
+
+    def scale(self, output_size: np.ndarray) -> float:
+        """Frame pixels per patch pixel for a patch of ``output_size`` (h, w)."""
+        return float(np.sqrt(np.prod((self.bottom_right - self.top_left) / output_size)))
+
+    @property
+    def corners(self) -> np.ndarray:
+        """``[top, left, bottom, right]``."""
+        return np.concatenate([self.top_left, self.bottom_right])
+
+
+def sample_patch(
+    image: np.ndarray,
+    center: np.ndarray,
+    scale: float,
+    output_size: np.ndarray,
+    *,
+    convention: Convention = "new",
+    border: BorderMode = "replicate",
+    max_scale_change: float | None = None,
+    device: torch.device | str = "cpu",
+) -> tuple[torch.Tensor, Crop]:
+    """Cuts ``scale * output_size`` pixels around ``center`` and resizes them to ``output_size``.
+
+    Args:
+        image: RGB uint8 frame (h, w, 3).
+        center: (y, x) in the frame; its fraction is dropped.
+        scale: frame pixels per patch pixel.
+        output_size: (h, w) of the patch.
+        convention: how the corners are rounded, see the module's text.
+        border: what to do where the crop leaves the frame. ``replicate`` repeats the edge; ``inside`` shrinks and moves
+            the crop until it fits; ``inside_major`` until its longer relative side fits, the rest being replicated.
+        max_scale_change: the inside modes shrink the crop at most by this factor; None for no limit.
+        device: where the patch is wanted; the crop travels there as bytes, before it is resized.
+
+    Returns:
+        The patch (1, 3, h, w), float32 in 0..255, in channels-last memory; and where it lies in the frame.
+    """
+    _check_arguments(image, convention, border)
+    output_size = np.asarray(output_size, dtype=np.int64)
+    size = np.float32(scale) * output_size.astype(np.float32)
+    if border != "replicate":
+        size = _shrink_to_fit(size, image.shape[:2], border, max_scale_change)
+    # Large crops are thinned out before they are resized, so that the resizing never reads more than 2x2 of its input.
+    step = max(int(np.min(size / output_size) - 0.1), 1)
+    pixel = np.trunc(center).astype(np.int64)
+    phase = pixel % step
+    pixel = (pixel - phase) // step  # position in the thinned image
+    grid = -((phase - image.shape[:2]) // step)  # (h, w) of the thinned image
+    top_left, bottom_right = _corners(pixel, np.maximum(np.round(size / step), 2), convention)
+    if border != "replicate":
+        top_left, bottom_right = _move_inside(top_left, bottom_right, grid)
+    pixels = _read(image, top_left, bottom_right, phase, step, grid)
+    patch = _resize(torch.from_numpy(pixels).to(device), output_size)
+    return patch, Crop(step * top_left, step * bottom_right)
+
+
+def _check_arguments(image: np.ndarray, convention: str, border: str) -> None:
+    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
+        raise ValueError(f"image must be an RGB uint8 array (h, w, 3), got {image.dtype} {image.shape}")
+    if convention not in CONVENTIONS:
+        raise ValueError(f"convention must be one of {CONVENTIONS}, got {convention!r}")
+    if border not in BORDER_MODES:
+        raise ValueError(f"border must be one of {BORDER_MODES}, got {border!r}")
+
+
+def _shrink_to_fit(
+    size: np.ndarray, image_size: tuple[int, int], border: BorderMode, max_scale_change: float | None
+) -> np.ndarray:
+    # Single precision on purpose, here and in `size`: a crop that just fits is rounded down as in the original.
+    ratio = size / np.asarray(image_size, dtype=np.float32)
+    shrink = ratio.max() if border == "inside" else ratio.min()
+    return np.trunc(size / np.clip(shrink, np.float32(1), np.float32(max_scale_change or np.inf)))
+
+
+def _corners(pixel: np.ndarray, size: np.ndarray, convention: Convention) -> tuple[np.ndarray, np.ndarray]:
+    before, after = (size - 1) / 2, size / 2
+    if convention == "rls":
+        before, after = np.floor(before), np.floor(after)
+    return pixel - before, pixel + after + 1
+
+
+def _move_inside(
+    top_left: np.ndarray, bottom_right: np.ndarray, image_size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    shift = np.maximum(-top_left, 0) - np.maximum(bottom_right - image_size, 0)
+    top_left, bottom_right = top_left + shift, bottom_right + shift
+    # What is still larger than the image hangs over by the same whole number of pixels on either side.
+    overhang = (np.maximum(-top_left, 0) + np.maximum(bottom_right - image_size, 0)) // 2
+    shift = np.where(overhang > 0, -top_left - overhang, 0)
+    return top_left + shift, bottom_right + shift
+
+
+def _read(
+    image: np.ndarray, top_left: np.ndarray, bottom_right: np.ndarray, phase: np.ndarray, step: int, grid: np.ndarray
+) -> np.ndarray:
+    """The crop's pixels (h, w, 3); clamped indices repeat the edge wherever the crop leaves the image."""
+    rows, cols = (
+        phase[axis] + step * np.clip(np.arange(int(top_left[axis]), int(bottom_right[axis])), 0, grid[axis] - 1)
+        for axis in (0, 1)
+    )
+    return image.take(rows, axis=0).take(cols, axis=1)
+
+
+def _resize(pixels: torch.Tensor, output_size: np.ndarray) -> torch.Tensor:
+    patch = pixels.permute(2, 0, 1).unsqueeze(0).float()  # (1, 3, h, w), channels last
+    if tuple(patch.shape[2:]) == tuple(output_size):
+        return patch
+    return F.interpolate(patch, size=tuple(int(n) for n in output_size), mode="bilinear", align_corners=False)

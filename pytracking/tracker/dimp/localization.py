@@ -1,0 +1,126 @@
+"""From a score map to where the target is, and how far to trust it."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pytracking.features.crop import Convention
+
+Flag = Literal["normal", "uncertain", "hard_negative", "not_found"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMapGeometry:
+    """What a cell of the score map means in the frame."""
+
+    image_size: np.ndarray  # (2,) h, w of the patch the scores come from, pixels
+    output_size: np.ndarray  # (2,) h, w of the score map without the extra row and column of an even filter
+    sample_pos: np.ndarray  # (2,) y, x of the patch's middle in the frame
+    sample_scale: float  # frame pixels per patch pixel
+
+    @property
+    def cell(self) -> np.ndarray:
+        """Height and width of a cell in frame pixels."""
+        return self.image_size / self.output_size * self.sample_scale
+
+
+@dataclass(frozen=True, slots=True)
+class Localization:
+    """Where the target is, relative to the patch's middle."""
+
+    flag: Flag
+    translation: np.ndarray  # (2,) y, x in frame pixels
+    scores: np.ndarray  # (h, w) the map to show: without the window where hard negatives are sought without it
+    max_score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The highest cell of a score map."""
+
+    score: float
+    cell: np.ndarray  # (2,) row, col
+    translation: np.ndarray  # (2,) cells from the map's middle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Localizer:
+    """Finds the peak of a score map, and judges it by its height and by the best peak elsewhere."""
+
+    not_found_threshold: float  # a lower peak: the target is not there
+    distractor_threshold: float  # a second peak above this part of the first: which of the two is it?
+    hard_negative_threshold: float  # a second peak above this part of the first: worth learning from
+    displacement_scale: float  # far from where the target was: this part of half the map
+    neighborhood_scale: float  # the second peak is sought outside this many target sizes around the first
+    displacement_origin: Convention = "new"  # displacements count from: the last position (new), the map's middle (rls)
+    window: np.ndarray | None = None  # (h, w) multiplied to the scores
+    second_peak_without_window: bool = False
+    uncertain_threshold: float | None = None  # a lower peak is uncertain whatever the rest
+    hard_sample_threshold: float | None = None  # a lower peak is learnt from at once
+
+    def __call__(
+        self, scores: np.ndarray, geometry: ScoreMapGeometry, pos: np.ndarray, target_size: np.ndarray
+    ) -> Localization:
+        """Localises the target.
+
+        Args:
+            scores: (h, w) of the classifier.
+            geometry: of the patch they come from.
+            pos: (y, x) of the target in the last frame.
+            target_size: (h, w) in frame pixels.
+        """
+        windowed = scores if self.window is None else scores * self.window
+        rest = scores if self.second_peak_without_window else windowed
+        first = find_peak(windowed)
+        flag, peak = self._judge(first, rest, geometry, pos, target_size)
+        return Localization(flag, peak.translation * geometry.cell, rest, float(rest.max()))
+
+    def _judge(
+        self, first: Peak, rest: np.ndarray, geometry: ScoreMapGeometry, pos: np.ndarray, target_size: np.ndarray
+    ) -> tuple[Flag, Peak]:
+        if first.score < self.not_found_threshold:
+            return "not_found", first
+        if self.uncertain_threshold is not None and first.score < self.uncertain_threshold:
+            return "uncertain", first
+        if self.hard_sample_threshold is not None and first.score < self.hard_sample_threshold:
+            return "hard_negative", first
+        second = find_peak(self._without_neighborhood(rest, first, geometry, target_size))
+        if second.score > self.distractor_threshold * first.score:
+            return self._judge_rivals(first, second, rest.shape, geometry, pos)
+        if second.score > self.hard_negative_threshold * first.score and second.score > self.not_found_threshold:
+            return "hard_negative", first
+        return "normal", first
+
+    def _without_neighborhood(
+        self, scores: np.ndarray, peak: Peak, geometry: ScoreMapGeometry, target_size: np.ndarray
+    ) -> np.ndarray:
+        half = self.neighborhood_scale * target_size / geometry.cell / 2  # cells
+        (top, bottom), (left, right) = (
+            (max(round(float(peak.cell[axis] - half[axis])), 0), max(round(float(peak.cell[axis] + half[axis] + 1)), 0))
+            for axis in (0, 1)
+        )
+        scores = scores.copy()
+        scores[top:bottom, left:right] = 0
+        return scores
+
+    def _judge_rivals(
+        self, first: Peak, second: Peak, shape: tuple[int, int], geometry: ScoreMapGeometry, pos: np.ndarray
+    ) -> tuple[Flag, Peak]:
+        """Two peaks of almost equal height: the one near where the target was, if the other is far, else unknown."""
+        expected = (pos - geometry.sample_pos) / geometry.cell if self.displacement_origin == "new" else np.zeros(2)
+        far = self.displacement_scale * np.sqrt(shape[0] * shape[1]) / 2
+        moved_first = np.linalg.norm(first.translation - expected)
+        moved_second = np.linalg.norm(second.translation - expected)
+        if moved_second > far and moved_first < far:
+            return "hard_negative", first
+        if moved_second < far and moved_first > far:
+            return "hard_negative", second
+        return "uncertain", first
+
+
+def find_peak(scores: np.ndarray) -> Peak:
+    """The first highest cell of ``scores`` (h, w)."""
+    cell = np.array(np.unravel_index(scores.argmax(), scores.shape))
+    return Peak(float(scores[tuple(cell)]), cell, cell - (np.array(scores.shape) - 1) / 2)

@@ -1,0 +1,96 @@
+"""The fixed-size set of training samples that the online learner sees."""
+from __future__ import annotations
+
+import torch
+
+
+class SampleMemory:
+    """Features, boxes and weights of the first frame's augmented samples and of the most useful later ones.
+
+    A new sample starts ``1 / (1 - learning_rate)`` times as heavy as the one before it, and all weights are kept at sum 1,
+    so that old samples fade. When the memory is full the lightest one makes room, never one of the first frame's if
+    these are guaranteed a minimum weight.
+
+    Args:
+        features: (n, C, H, W) of the first frame's samples.
+        boxes: (n, 4) ``[x, y, w, h]`` of the target in their patches, pixels.
+        size: how many samples the memory holds.
+        learning_rate: the weight of a new sample, unless `add` is told another.
+        init_samples_minimum_weight: the least total weight of the first frame's samples; 0 for no such guarantee.
+    """
+
+    def __init__(
+        self,
+        features: torch.Tensor,
+        boxes: torch.Tensor,
+        *,
+        size: int,
+        learning_rate: float,
+        init_samples_minimum_weight: float = 0.0,
+    ) -> None:
+        self.num_init = min(len(features), size)
+        self.num_stored = self.num_init
+        self.learning_rate = learning_rate
+        self.init_minimum = init_samples_minimum_weight
+        self._last_index: int | None = None
+        self._features = features.new_zeros(size, *features.shape[1:])
+        self._features[: self.num_init] = features[: self.num_init]
+        self._boxes = boxes.new_ones(size, 4)
+        self._boxes[: self.num_init] = boxes[: self.num_init]
+        self._weights = torch.zeros(size)  # on the CPU: a few numbers, read and changed one by one
+        self._weights[: self.num_init] = 1 / self.num_init
+
+    @property
+    def features(self) -> torch.Tensor:
+        """(num_stored, C, H, W)."""
+        return self._features[: self.num_stored]
+
+    @property
+    def boxes(self) -> torch.Tensor:
+        """(num_stored, 4)."""
+        return self._boxes[: self.num_stored]
+
+    @property
+    def weights(self) -> torch.Tensor:
+        """(num_stored,), sum 1."""
+        return self._weights[: self.num_stored].to(self._features)
+
+    @property
+    def all_weights(self) -> torch.Tensor:
+        """(size,): as `weights`, with zeros for the places still free."""
+        return self._weights
+
+    @property
+    def all_boxes(self) -> torch.Tensor:
+        """(size, 4): as `boxes`, with ones for the places still free."""
+        return self._boxes
+
+    def add(self, feature: torch.Tensor, box: torch.Tensor, learning_rate: float | None = None) -> int:
+        """Stores one sample (1, C, H, W) with its box (4,) and returns its index."""
+        index = self._place()
+        self._weigh(index, self.learning_rate if learning_rate is None else learning_rate)
+        self._features[index : index + 1] = feature
+        self._boxes[index] = box
+        self.num_stored = max(self.num_stored, index + 1)
+        self._last_index = index
+        return index
+
+    def _place(self) -> int:
+        if self.num_stored < len(self._weights):
+            return self.num_stored
+        first = self.num_init if self.init_minimum > 0 else 0
+        if first == len(self._weights):
+            raise ValueError(f"sample memory of {first} is filled by the first frame's samples: make it larger")
+        return first + int(self._weights[first:].argmin())
+
+    def _weigh(self, index: int, learning_rate: float) -> None:
+        weights = self._weights
+        if self._last_index is None:
+            weights /= 1 - learning_rate
+            weights[index] = learning_rate
+        else:
+            weights[index] = weights[self._last_index] / (1 - learning_rate)
+        weights /= weights.sum()
+        if self.init_minimum > 0 and weights[: self.num_init].sum() < self.init_minimum:
+            weights /= self.init_minimum + weights[self.num_init :].sum()
+            weights[: self.num_init] = self.init_minimum / self.num_init
