@@ -214,7 +214,7 @@ def track_sequence(
         else:
             output = tracker.track(image, {"frame_index": index, "previous_output": output})
         times[index] = output.get("time", time.perf_counter() - start)
-        boxes[index] = _checked_box(output, sequence, index)
+        boxes[index] = box_of_output(output, f"frame {index + 1} of sequence '{sequence.name}'")
         scores[index] = _score(output)
         if progress is not None:
             progress(index + 1)
@@ -226,14 +226,20 @@ def _score(output: dict[str, Any]) -> float:
     return np.nan if score is None else float(score)
 
 
-def _checked_box(output: dict[str, Any], sequence: Sequence, index: int) -> np.ndarray:
-    where = f"frame {index + 1} of sequence '{sequence.name}'"
+def box_of_output(output: dict[str, Any], where: str) -> np.ndarray:
+    """The box (4,) that a tracker returned, checked.
+
+    Raises:
+        TrackerOutputError: if it is not four finite numbers, or its size is negative; ``where`` starts the message.
+    """
     try:
         box = np.asarray(output["target_bbox"], dtype=np.float64)
     except (KeyError, TypeError, ValueError) as error:
         raise TrackerOutputError(f"{where}: the tracker returned no 'target_bbox' of four numbers: {output}") from error
     if box.shape != (4,) or not np.isfinite(box).all():
         raise TrackerOutputError(f"{where}: the tracker returned the box {box.tolist()}, not four finite numbers")
+    if (box[2:] < 0).any():
+        raise TrackerOutputError(f"{where}: the tracker returned the box {box.tolist()}, of negative size")
     return box
 
 

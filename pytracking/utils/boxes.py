@@ -32,16 +32,6 @@ def clip_to_image(boxes: np.ndarray, image_size: tuple[int, int]) -> np.ndarray:
     return np.concatenate([top_left, np.maximum(bottom_right - top_left, 0)], axis=-1)
 
 
-def overlap(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Intersection over union of boxes ``(..., 4)``, row by row; 0 where both are empty, NaN where a box is NaN."""
-    first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    top_left = np.maximum(first[..., :2], second[..., :2])
-    bottom_right = np.minimum(first[..., :2] + first[..., 2:], second[..., :2] + second[..., 2:])
-    intersection = np.maximum(bottom_right - top_left, 0).prod(axis=-1)
-    union = first[..., 2:].prod(axis=-1) + second[..., 2:].prod(axis=-1) - intersection
-    return np.divide(intersection, union, out=np.where(np.isnan(union), np.nan, 0.0), where=union > 0)
-
-
 def check_initial_box(box: Any, image_size: tuple[int, int], where: str) -> np.ndarray:
     """Validates the box that a tracker starts on.
 

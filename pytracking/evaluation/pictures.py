@@ -1,0 +1,44 @@
+"""Contact sheets of sequences, with the annotation and a tracker's boxes."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from pytracking.evaluation.sequence import Sequence
+from pytracking.utils.contact_sheet import COLOURS, captioned, draw_box, grid
+
+
+def frame_indices(length: int, count: int) -> list[int]:
+    """``count`` frames spread over a sequence, the first and the last among them."""
+    return sorted({round(index) for index in np.linspace(0, length - 1, min(count, length))})
+
+
+def sequence_row(sequence: Sequence, count: int, width: int, boxes: np.ndarray | None = None) -> list[np.ndarray]:
+    """Frames of one sequence: the annotation in green, ``boxes`` (n, 4) in orange."""
+    row = []
+    for index in frame_indices(len(sequence), count):
+        image = sequence.load_frame(index).copy()
+        thickness = max(1, round(image.shape[1] / 250))
+        if index < len(sequence.ground_truth_rect):
+            draw_box(image, sequence.ground_truth_rect[index], COLOURS["truth"], thickness)
+        if boxes is not None:
+            draw_box(image, boxes[index], COLOURS["prediction"], thickness)
+        hidden = sequence.target_visible is not None and not sequence.target_visible[index]
+        caption = f"{sequence.name} {index + 1}/{len(sequence)}" + (" (not visible)" if hidden else "")
+        row.append(captioned(image, caption, width))
+    return row
+
+
+def contact_sheet(
+    sequences: Iterable[Sequence], boxes: dict[str, np.ndarray] | None = None, *, columns: int = 6, width: int = 240
+) -> np.ndarray:
+    """One row a sequence.
+
+    Args:
+        sequences: what to show.
+        boxes: a tracker's boxes (n, 4) by sequence name.
+        columns: frames of each sequence.
+        width: pixels of one frame.
+    """
+    return grid([sequence_row(sequence, columns, width, (boxes or {}).get(sequence.name)) for sequence in sequences])

@@ -1,0 +1,128 @@
+"""``run.json``: what made the results of a folder."""
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pytracking.evaluation.seeds import seed_for
+from pytracking.evaluation.tracker import Tracker
+from pytracking.utils.device import select_device
+from pytracking.utils.files import sha256, write_text
+
+RECORD_NAME = "run.json"
+PACKAGES = ("rls-tracking", "torch", "numpy", "opencv-python", "opencv-contrib-python", "opencv-python-headless")
+# Views of the run, not part of what is computed.
+IGNORED_PARAMETERS = {"debug", "device", "network_file"}
+
+
+class ChangedRunError(RuntimeError):
+    """A result folder was made with other parameters or weights than the run that would extend it."""
+
+
+def run_record(tracker: Tracker, overrides: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The record of a run that is about to start."""
+    params = tracker.get_parameters(overrides)
+    weights = tracker.weights.file
+    return {
+        "tracker": tracker.name,
+        "parameter": tracker.parameter_name,
+        "run_id": tracker.run_id,
+        "parameters": {field.name: _plain(getattr(params, field.name)) for field in dataclasses.fields(params)},
+        "weights": weights.name if weights else None,
+        "weights_sha256": sha256(weights) if weights else None,
+        "seed": f"seed_for({tracker.run_id or 0}, sequence), e.g. {seed_for(tracker.run_id, 'demo')} for 'demo'",
+        "device": str(select_device(params.device)),
+        "machine": platform.platform(),
+        "python": platform.python_version(),
+        "packages": _versions(),
+        "start": _now(),
+        "end": None,
+    }
+
+
+def begin_run(tracker: Tracker, overrides: dict[str, Any] | None = None, *, rerun: bool = False) -> dict[str, Any]:
+    """Writes the record of a run that starts or goes on.
+
+    A run that goes on keeps its first start. With ``rerun``, results made with other settings are removed.
+
+    Raises:
+        ChangedRunError: if results in the folder were made with other parameters or weights.
+    """
+    folder = tracker.results_dir
+    record = run_record(tracker, overrides)
+    before = read_record(folder)
+    results = list(folder.glob("*.txt"))
+    if before is not None and results:
+        changes = _changes(before, record)
+        if changes and not rerun:
+            raise ChangedRunError(
+                f"the results in {folder} were made with other settings:\n  "
+                + "\n  ".join(changes)
+                + "\nGive --rerun to drop them and compute again, or --runid N to keep them and write elsewhere."
+            )
+        if changes:
+            for path in results:  # also those of sequences that this run does not compute: the record speaks for all
+                path.unlink()
+        elif not rerun:
+            record["start"] = before.get("start", record["start"])
+    _write(folder, record)
+    return record
+
+
+def end_run(tracker: Tracker, record: dict[str, Any]) -> None:
+    """Notes the end of a run."""
+    _write(tracker.results_dir, {**record, "end": _now()})
+
+
+def read_record(folder: str | Path) -> dict[str, Any] | None:
+    """The record of a result folder; None where there is none, or none that can be read."""
+    try:
+        return json.loads((Path(folder) / RECORD_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    old, new = before.get("parameters", {}), now["parameters"]
+    changes = [
+        f"{name}: {old.get(name)!r} before, {new.get(name)!r} now"
+        for name in sorted({*old, *new} - IGNORED_PARAMETERS)
+        if old.get(name) != new.get(name)
+    ]
+    if before.get("weights_sha256") != now["weights_sha256"]:
+        changes.append(f"network: {before.get('weights')} before, {now['weights']} now, with other content")
+    return changes
+
+
+def _write(folder: Path, record: dict[str, Any]) -> None:
+    write_text(folder / RECORD_NAME, json.dumps(record, indent=2) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it, so that it compares equal after reading it back."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _versions() -> dict[str, str]:
+    versions = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,178 @@
+"""Runs trackers on sequences: in parallel, resumable, and honest about what failed."""
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from pytracking.evaluation.results import boxes_file, is_complete
+from pytracking.evaluation.run_record import begin_run, end_run
+from pytracking.evaluation.sequence import Sequence
+from pytracking.evaluation.tracker import Tracker
+from pytracking.evaluation.workers import Outcome, Task, TaskRunner, WorkerPool
+from pytracking.utils.files import remove_stale_temporaries, write_text
+
+
+@dataclass
+class Failure:
+    """A sequence that could not be tracked."""
+
+    tracker: Tracker
+    sequence: Sequence
+    message: str  # last line of the traceback
+    log_file: Path
+
+
+@dataclass
+class RunReport:
+    """What :func:`run_dataset` did."""
+
+    computed: int = 0  # sequences tracked now
+    kept: int = 0  # sequences whose result was there
+    failures: list[Failure] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """A few lines for the end of a run."""
+        lines = [f"{self.computed} sequences tracked, {self.kept} kept from before, {len(self.failures)} failed"]
+        for failure in self.failures:
+            lines.append(f"  FAILED {failure.tracker.display_name} on {failure.sequence.name}: {failure.message}")
+            lines.append(f"         traceback in {failure.log_file}")
+        return "\n".join(lines)
+
+
+def run_dataset(
+    dataset: Iterable[Sequence],
+    trackers: Iterable[Tracker],
+    threads: int = 0,
+    *,
+    debug: int = 0,
+    rerun: bool = False,
+    overrides: dict[str, Any] | None = None,
+    progress: bool = True,
+) -> RunReport:
+    """Tracks every sequence with every tracker and writes the results.
+
+    Results that are complete are kept; one whose length does not match its sequence is computed again. A failing
+    sequence gets a log with its traceback, and the others go on.
+
+    Args:
+        dataset: the sequences.
+        trackers: the trackers.
+        threads: number of worker processes; 0 runs in this process.
+        debug: the trackers' debug level.
+        rerun: compute everything again.
+        overrides: parameters to change for every tracker.
+        progress: show a bar and a line a sequence.
+
+    Raises:
+        ChangedRunError: before anything runs, if a folder holds results made with other parameters or weights.
+    """
+    if threads < 0:
+        raise ValueError(f"threads must be 0 or more, not {threads}")
+    sequences, trackers = list(dataset), list(trackers)
+    _check_unique_names(sequences)
+    overrides = {**(overrides or {}), **({"debug": debug} if debug else {})}
+    report, tasks = RunReport(), []
+    records = [(tracker, begin_run(tracker, overrides, rerun=rerun)) for tracker in trackers]
+    for tracker in trackers:
+        remove_stale_temporaries(tracker.results_dir)
+        for sequence in sequences:
+            if not rerun and is_complete(tracker.results_dir, sequence.name, len(sequence)):
+                report.kept += 1
+            else:
+                # A result that is being replaced must not look complete if the replacement is interrupted.
+                boxes_file(tracker.results_dir, sequence.name).unlink(missing_ok=True)
+                tasks.append(Task(tracker, sequence, overrides))
+    with _Progress(tasks, total=len(sequences) * len(trackers), kept=report.kept, show=progress) as bar:
+        for outcome in _outcomes(tasks, threads, bar):
+            _note(outcome, report)
+            bar.finished(outcome)
+    for tracker, record in records:
+        end_run(tracker, record)
+    return report
+
+
+def torch_threads(workers: int) -> int:
+    """Threads for each of so many workers, so that together they do not exceed the cores this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // max(1, workers))
+
+
+def _outcomes(tasks: list[Task], threads: int, bar: _Progress) -> Iterator[Outcome]:
+    if threads == 0 or not tasks:
+        runner = TaskRunner()
+        for task in tasks:
+            yield runner.run(task, lambda frames, task=task: bar.frames(task, frames))
+        return
+    # The longest first, so that the workers end at about the same time.
+    tasks = sorted(tasks, key=lambda task: -len(task.sequence))
+    workers = min(threads, len(tasks))
+    with WorkerPool(workers, torch_threads(workers)) as pool:
+        yield from pool.run(tasks, bar.frames)
+
+
+def _note(outcome: Outcome, report: RunReport) -> None:
+    task = outcome.task
+    log_file = task.tracker.results_dir / "logs" / f"{task.sequence.name}.log"
+    if outcome.error is None:
+        log_file.unlink(missing_ok=True)
+        report.computed += 1
+    else:
+        write_text(log_file, outcome.error)
+        message = outcome.error.strip().splitlines()[-1]
+        report.failures.append(Failure(task.tracker, task.sequence, message, log_file))
+
+
+def _check_unique_names(sequences: list[Sequence]) -> None:
+    names = [sequence.name for sequence in sequences]
+    double = sorted({name for name in names if names.count(name) > 1})
+    if double:
+        raise ValueError(f"sequences with the same name would overwrite each other's results: {', '.join(double)}")
+
+
+class _Progress:
+    """A bar over frames (which tell the time left) that counts sequences, and a line for each finished one."""
+
+    def __init__(self, tasks: list[Task], total: int, kept: int, show: bool) -> None:
+        self._total, self._done = total, kept
+        self._seen = dict.fromkeys(map(id, tasks), 0)
+        self._show = show
+        frames = sum(len(task.sequence) for task in tasks)
+        self._bar = tqdm(
+            total=frames,
+            unit="frame",
+            disable=not show or not tasks,
+            dynamic_ncols=True,
+            smoothing=0.05,
+            mininterval=0.2 if sys.stderr.isatty() else 10.0,
+        )
+        self._describe()
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def frames(self, task: Task, frames: int) -> None:
+        """So many frames of a task are done."""
+        self._bar.update(frames - self._seen[id(task)])
+        self._seen[id(task)] = frames
+
+    def finished(self, outcome: Outcome) -> None:
+        """A task has ended."""
+        task, frames = outcome.task, len(outcome.task.sequence)
+        self.frames(task, frames)
+        self._done += 1
+        self._describe()
+        if self._show:
+            how = "FAILED" if outcome.error else f"{frames / max(outcome.seconds, 1e-9):8.1f} fps"
+            self._bar.write(f"{task.tracker.display_name:<28} {task.sequence.name:<24} {frames:5d} frames  {how}")
+
+    def _describe(self) -> None:
+        self._bar.set_description(f"sequence {self._done}/{self._total}", refresh=False)

@@ -1,0 +1,47 @@
+"""Frames with boxes drawn, side by side in one picture."""
+from __future__ import annotations
+
+from collections.abc import Sequence as Rows
+
+import cv2
+import numpy as np
+
+# RGB, told apart by people with colour-blindness too (after Okabe and Ito).
+COLOURS = {"truth": (0, 158, 115), "prediction": (230, 159, 0), "text": (255, 255, 255), "dim": (150, 150, 150)}
+GAP = 4  # pixels between two pictures
+CAPTION_HEIGHT = 18
+
+
+def draw_box(image: np.ndarray, box: np.ndarray, colour: tuple[int, int, int], thickness: int = 2) -> None:
+    """Draws a box into an RGB image, in place; a NaN box is left out."""
+    box = np.asarray(box, dtype=np.float64)
+    if np.isfinite(box).all():
+        corner = np.round(box[:2]).astype(int)
+        opposite = np.round(box[:2] + box[2:] - 1).astype(int)
+        cv2.rectangle(image, corner.tolist(), opposite.tolist(), colour, thickness, cv2.LINE_AA)
+
+
+def captioned(image: np.ndarray, text: str, width: int) -> np.ndarray:
+    """The image scaled to a width, with a line of text above it."""
+    height = max(1, round(image.shape[0] * width / image.shape[1]))
+    interpolation = cv2.INTER_AREA if width < image.shape[1] else cv2.INTER_LINEAR
+    picture = np.zeros((height + CAPTION_HEIGHT, width, 3), np.uint8)
+    picture[CAPTION_HEIGHT:] = cv2.resize(image, (width, height), interpolation=interpolation)
+    cv2.putText(picture, text, (3, 13), cv2.FONT_HERSHEY_SIMPLEX, 0.4, COLOURS["text"], 1, cv2.LINE_AA)
+    return picture
+
+
+def grid(rows: Rows[Rows[np.ndarray]]) -> np.ndarray:
+    """Pictures in rows; each cell is as large as the largest picture of its row or column needs."""
+    columns = max(len(row) for row in rows)
+    heights = [max(picture.shape[0] for picture in row) for row in rows]
+    widths = [max(row[i].shape[1] for row in rows if i < len(row)) for i in range(columns)]
+    sheet = np.full((sum(heights) + GAP * (len(rows) + 1), sum(widths) + GAP * (columns + 1), 3), 40, np.uint8)
+    top = GAP
+    for row, height in zip(rows, heights, strict=True):
+        left = GAP
+        for picture, width in zip(row, widths, strict=False):
+            sheet[top : top + picture.shape[0], left : left + picture.shape[1]] = picture
+            left += width + GAP
+        top += height + GAP
+    return sheet
