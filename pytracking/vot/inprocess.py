@@ -1,0 +1,99 @@
+"""The toolkit's experiments without TraX: its own reset loop and storage, with the tracker in this process.
+
+A :class:`InProcessTracker` stands in for a registered tracker. The toolkit asks it for a runtime, and gets one that
+calls the tracker directly instead of starting a process. Everything else (resets, repetitions, real-time simulation,
+result files) is the toolkit's code, so that the results are the same.
+"""
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+
+from vot.dataset import Frame
+from vot.region import Polygon, Rectangle, Region
+from vot.tracker import ObjectStatus, Tracker, TrackerException, TrackerRuntime
+
+from pytracking.tracker.base import BaseTracker
+from pytracking.vot.regions import RegionError, on_the_wire
+from pytracking.vot.session import TrackingSession
+
+Clock = Callable[[], float]
+
+
+class InProcessTracker(Tracker):
+    """A toolkit tracker that runs in this process.
+
+    Args:
+        identifier: name of its results.
+        tracker: the tracker itself; its network stays loaded from one sequence to the next.
+        label: what reports call it.
+        conversion: how polygons become boxes, see :class:`TrackingSession`.
+        first_run: repetitions of the next sequence that are there already, see :class:`SeedSchedule`.
+        clock: where the time of real-time experiments comes from.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        tracker: BaseTracker,
+        *,
+        label: str | None = None,
+        conversion: str | None = None,
+        first_run: int = 0,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        super().__init__(_identifier=identifier, _source=".", command="", label=label)
+        self._base_tracker = tracker
+        self._conversion = conversion
+        self._clock = clock
+        self.first_run = first_run
+
+    def runtime(self, log: bool = False) -> InProcessRuntime:
+        """A runtime for one sequence; ``log`` has no meaning here."""
+        session = TrackingSession(self._base_tracker, conversion=self._conversion, first_run=self.first_run)
+        return InProcessRuntime(self, session, self._clock)
+
+
+class InProcessRuntime(TrackerRuntime):
+    """Calls a tracker where the toolkit would send messages; numbers are rounded as the messages round them."""
+
+    def __init__(self, tracker: Tracker, session: TrackingSession, clock: Clock) -> None:
+        super().__init__(tracker)
+        self._session = session
+        self._clock = clock
+
+    def stop(self) -> None:
+        """Nothing to stop."""
+
+    def restart(self) -> None:
+        """Nothing to restart: every initialisation starts the tracker anew."""
+
+    def initialize(self, frame: Frame, new=None, properties=None) -> tuple[ObjectStatus, float]:
+        """Starts on the ground truth of a frame; returns the state and the seconds it took."""
+        numbers = on_the_wire(region_numbers(new.region if isinstance(new, ObjectStatus) else new))
+        box, elapsed = self._timed(lambda: self._session.start(frame.filename("color"), numbers))
+        return ObjectStatus(Rectangle(*on_the_wire(box)), {}), elapsed
+
+    def update(self, frame: Frame, new=None, properties=None) -> tuple[ObjectStatus, float]:
+        """Follows the target into a frame; returns the state and the seconds it took."""
+        (box, confidence), elapsed = self._timed(lambda: self._session.follow(frame.filename("color")))
+        return ObjectStatus(Rectangle(*on_the_wire(box)), {"confidence": confidence}), elapsed
+
+    def _timed(self, call: Callable):
+        start = self._clock()
+        try:
+            answer = call()
+        except Exception as error:  # whatever a tracker raises belongs in the toolkit's log
+            reason = f"{type(error).__name__}: {error}"
+            raise TrackerException(reason, tracker=self.tracker, tracker_log=traceback.format_exc()) from error
+        return answer, self._clock() - start
+
+
+def region_numbers(region: Region) -> list[float]:
+    """The numbers of a rectangle or polygon of the toolkit."""
+    if isinstance(region, Rectangle):
+        return [region.x, region.y, region.width, region.height]
+    if isinstance(region, Polygon):
+        return [number for point in region.points() for number in point]
+    raise RegionError(f"cannot start on a region of type {type(region).__name__}, only on rectangles and polygons")

@@ -1,0 +1,175 @@
+"""Sequences from local folders, written the way the toolkit reads them.
+
+Three layouts are read: VOT (``<s>/groundtruth.txt``, images in ``<s>/color``), old VOT (images beside
+``groundtruth.txt``) and OTB (``<s>/groundtruth_rect.txt``, images in ``<s>/img``, coordinates that start at 1).
+Images are linked, not copied, unless the toolkit cannot read their format.
+"""
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tqdm import tqdm
+
+from pytracking.evaluation.sequence import Sequence, SequenceError
+from pytracking.utils.files import write_text
+from pytracking.utils.image_io import IMAGE_SUFFIXES, read_image, write_image
+
+LAYOUTS = (
+    "expected <sequence>/groundtruth.txt with images in <sequence>/color or <sequence> (VOT), "
+    "or <sequence>/groundtruth_rect.txt with images in <sequence>/img (OTB)"
+)
+TOOLKIT_SUFFIXES = (".jpg", ".png")
+DEFAULT_FPS = 30  # what the toolkit assumes where a sequence does not say
+
+
+@dataclass(frozen=True)
+class SourceSequence:
+    """A sequence somewhere on disk."""
+
+    name: str
+    frames: tuple[Path, ...]
+    regions: tuple[tuple[float, ...], ...]  # one a frame: x, y, w, h or corners; NaN where the target is absent
+    fps: int = DEFAULT_FPS
+    extra_files: tuple[Path, ...] = field(default=())  # per-frame tags and values of VOT's own sequences
+
+    @property
+    def always_visible(self) -> bool:
+        """Whether every frame has a region, which reset-based experiments need."""
+        return not any(math.isnan(number) for region in self.regions for number in region)
+
+
+def find_sequences(root: str | Path) -> list[SourceSequence]:
+    """All sequences of a folder, in the order of its ``list.txt`` or else by name.
+
+    Raises:
+        SequenceError: if there are none, or one cannot be read; the message names the file.
+    """
+    root = Path(root).expanduser().resolve()
+    if not root.is_dir():
+        raise SequenceError(f"the folder '{root}' does not exist; {LAYOUTS}")
+    if _annotation_file(root):
+        return [_read_sequence(root)]
+    listed = root / "list.txt"
+    if listed.is_file():
+        folders = [root / name for name in listed.read_text(encoding="utf-8").split()]
+    else:
+        folders = sorted(folder for folder in root.iterdir() if folder.is_dir() and _annotation_file(folder))
+    if not folders:
+        raise SequenceError(f"no sequences in '{root}'; {LAYOUTS}")
+    return [_read_sequence(folder) for folder in folders]
+
+
+def from_dataset(sequences: Iterable[Sequence]) -> list[SourceSequence]:
+    """Sequences of a dataset that this project knows."""
+    sources = []
+    for sequence in sequences:
+        boxes = sequence.ground_truth_rect
+        if len(boxes) != len(sequence):
+            raise SequenceError(f"{sequence.label}: only the first box is published; VOT needs one in every frame")
+        frames = tuple(Path(frame).resolve() for frame in sequence.frames)
+        sources.append(SourceSequence(sequence.name, frames, tuple(map(tuple, boxes.tolist()))))
+    return sources
+
+
+def write_sequences(sources: Iterable[SourceSequence], folder: Path) -> None:
+    """Writes the ``sequences`` folder of a workspace; ``list.txt``, which the toolkit looks for, comes last."""
+    sources = list(sources)
+    for source in tqdm(sources, desc="sequences", unit="seq", leave=False):
+        _write_sequence(source, folder / source.name)
+    write_text(folder / "list.txt", "".join(f"{source.name}\n" for source in sources))
+
+
+def _write_sequence(source: SourceSequence, folder: Path) -> None:
+    images = folder / "color"
+    images.mkdir(parents=True, exist_ok=True)
+    suffixes = {frame.suffix.lower() for frame in source.frames}
+    suffix = suffixes.pop() if len(suffixes) == 1 else ".png"
+    suffix = {".jpeg": ".jpg"}.get(suffix, suffix)
+    suffix = suffix if suffix in TOOLKIT_SUFFIXES else ".png"
+    for number, frame in enumerate(source.frames, start=1):
+        _place_image(frame, images / f"{number:08d}{suffix}")
+    for extra in source.extra_files:
+        shutil.copyfile(extra, folder / extra.name)
+    write_text(folder / "groundtruth.txt", "".join(_region_line(region) for region in source.regions))
+    properties = {
+        "name": source.name,
+        "fps": source.fps,
+        "format": "default",
+        "channel.default": "color",
+        "channels.color": f"color/%08d{suffix}",
+    }
+    write_text(folder / "sequence", "".join(f"{key}={value}\n" for key, value in properties.items()))
+
+
+def _place_image(source: Path, target: Path) -> None:
+    target.unlink(missing_ok=True)
+    if source.suffix.lower().replace(".jpeg", ".jpg") != target.suffix:
+        write_image(target, read_image(source))
+        return
+    try:
+        target.symlink_to(source)
+    except OSError:  # file systems, and Windows accounts, without links
+        shutil.copyfile(source, target)
+
+
+def _region_line(region: tuple[float, ...]) -> str:
+    return ",".join(f"{number:.4f}".rstrip("0").rstrip(".") for number in region) + "\n"
+
+
+def _annotation_file(folder: Path) -> Path | None:
+    candidates = (folder / "groundtruth.txt", folder / "groundtruth_rect.txt")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _read_sequence(folder: Path) -> SourceSequence:
+    annotation = _annotation_file(folder)
+    if annotation is None:
+        raise SequenceError(f"no annotation in '{folder}'; {LAYOUTS}")
+    first_pixel = 1 if annotation.name == "groundtruth_rect.txt" else 0
+    frames = _frames(folder)
+    regions = _read_regions(annotation, first_pixel)
+    if len(regions) != len(frames):
+        raise SequenceError(f"{annotation}: {len(regions)} regions, but {len(frames)} images in the sequence")
+    extras = sorted([*folder.glob("*.tag"), *folder.glob("*.label"), *folder.glob("*.value")])
+    return SourceSequence(folder.name, frames, regions, _read_fps(folder / "sequence"), tuple(extras))
+
+
+def _frames(folder: Path) -> tuple[Path, ...]:
+    images = next((folder / name for name in ("color", "img") if (folder / name).is_dir()), folder)
+    frames = [path for path in images.iterdir() if path.suffix.lower() in IMAGE_SUFFIXES]
+    if not frames:
+        raise SequenceError(f"no images in '{images}'; {LAYOUTS}")
+    # By value of the numbers, so that 10.jpg comes after 9.jpg.
+    frames.sort(key=lambda path: ([int(digits) for digits in re.findall(r"\d+", path.stem)], path.name))
+    return tuple(Path(os.path.realpath(frame)) for frame in frames)
+
+
+def _read_regions(path: Path, first_pixel: int) -> tuple[tuple[float, ...], ...]:
+    regions = []
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
+        words = re.split(r"[,\s]+", line.strip().strip(","))
+        if words == [""]:
+            continue
+        try:
+            values = [float(word) for word in words]
+        except ValueError:
+            raise SequenceError(f"{path}, line {number}: not numbers: {line.strip()!r}") from None
+        if len(values) != 4 and (len(values) < 6 or len(values) % 2):
+            raise SequenceError(f"{path}, line {number}: {len(values)} numbers, expected x, y, w, h or corners x, y")
+        coordinates = 2 if len(values) == 4 else len(values)  # of a box, only x and y depend on the first pixel
+        regions.append(tuple(v - first_pixel if i < coordinates else v for i, v in enumerate(values)))
+    return tuple(regions)
+
+
+def _read_fps(path: Path) -> int:
+    if not path.is_file():
+        return DEFAULT_FPS
+    lines = (line.partition("=") for line in path.read_text(encoding="utf-8").splitlines())
+    properties = {key.strip(): value.strip() for key, _, value in lines}
+    return int(float(properties.get("fps", DEFAULT_FPS)))
