@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tqdm import tqdm
 
@@ -16,6 +16,13 @@ from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
 from pytracking.evaluation.workers import Outcome, Task, TaskRunner, WorkerPool
 from pytracking.utils.files import remove_stale_temporaries, write_text
+
+
+class Pool(Protocol):
+    """Whatever runs tasks: the processes of this machine, or a cluster."""
+
+    def run(self, tasks: list[Task], progress: Callable[[Task, int], None]) -> Iterator[Outcome]:
+        """Yields outcomes as tasks end; ``progress`` hears the frames done of each running task."""
 
 
 @dataclass
@@ -54,6 +61,7 @@ def run_dataset(
     rerun: bool = False,
     overrides: dict[str, Any] | None = None,
     progress: bool = True,
+    pool: Pool | None = None,
 ) -> RunReport:
     """Tracks every sequence with every tracker and writes the results.
 
@@ -68,6 +76,7 @@ def run_dataset(
         rerun: compute everything again.
         overrides: parameters to change for every tracker.
         progress: show a bar and a line a sequence.
+        pool: what runs the tasks instead of ``threads`` processes of this machine, for instance a cluster.
 
     Raises:
         ChangedRunError: before anything runs, if a folder holds results made with other parameters or weights.
@@ -89,7 +98,7 @@ def run_dataset(
                 boxes_file(tracker.results_dir, sequence.name).unlink(missing_ok=True)
                 tasks.append(Task(tracker, sequence, overrides))
     with _Progress(tasks, total=len(sequences) * len(trackers), kept=report.kept, show=progress) as bar:
-        for outcome in _outcomes(tasks, threads, bar):
+        for outcome in _outcomes(tasks, threads, bar, pool):
             _note(outcome, report)
             bar.finished(outcome)
     for tracker, record in records:
@@ -103,17 +112,23 @@ def torch_threads(workers: int) -> int:
     return max(1, cores // max(1, workers))
 
 
-def _outcomes(tasks: list[Task], threads: int, bar: _Progress) -> Iterator[Outcome]:
+def _outcomes(tasks: list[Task], threads: int, bar: _Progress, pool: Pool | None) -> Iterator[Outcome]:
+    if pool is not None:
+        yield from pool.run(_longest_first(tasks), bar.frames)
+        return
     if threads == 0 or not tasks:
         runner = TaskRunner()
         for task in tasks:
             yield runner.run(task, lambda frames, task=task: bar.frames(task, frames))
         return
-    # The longest first, so that the workers end at about the same time.
-    tasks = sorted(tasks, key=lambda task: -len(task.sequence))
     workers = min(threads, len(tasks))
-    with WorkerPool(workers, torch_threads(workers)) as pool:
-        yield from pool.run(tasks, bar.frames)
+    with WorkerPool(workers, torch_threads(workers)) as workers_here:
+        yield from workers_here.run(_longest_first(tasks), bar.frames)
+
+
+def _longest_first(tasks: list[Task]) -> list[Task]:
+    """So that the workers end at about the same time."""
+    return sorted(tasks, key=lambda task: -len(task.sequence))
 
 
 def _note(outcome: Outcome, report: RunReport) -> None:

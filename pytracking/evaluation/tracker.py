@@ -68,6 +68,8 @@ class Tracker:
         run_id: number of the run (selects the seed and the result folder), or None for a single run.
         display_name: name in tables and plots; by default made of the others.
         strict_weights: raise instead of running on the bundled network where the paper's is not on this machine.
+        network: run on this network (file name, or name of a bundled one) instead of the one the parameters name; the
+            result folder carries its name.
 
     Raises:
         UnknownTrackerError: if there is no such tracker or parameter file, and no results of it to analyse either.
@@ -81,6 +83,7 @@ class Tracker:
         display_name: str | None = None,
         *,
         strict_weights: bool = False,
+        network: str | None = None,
     ) -> None:
         if run_id is not None and (not isinstance(run_id, int) or run_id < 0):
             raise ValueError(f"run_id must be None or an integer >= 0, not {run_id!r}")
@@ -89,6 +92,7 @@ class Tracker:
         self.run_id = run_id
         self.display_name = display_name or f"{name}/{parameter_name}"
         self.strict_weights = strict_weights
+        self.network = network
         self.runnable = self._exists()
         self._weights: _Weights | None = None
 
@@ -246,7 +250,7 @@ def box_of_output(output: dict[str, Any], where: str) -> np.ndarray:
 @dataclass(frozen=True)
 class _Weights:
     file: Path | None  # None: the tracker needs no network
-    fallback: bool = False  # whether it is the bundled stand-in
+    fallback: bool = False  # whether it is another than the parameters name: the bundled stand-in, or one asked for
 
     @property
     def name(self) -> str | None:
@@ -259,6 +263,11 @@ def _resolve_weights(params: Any, tracker: Tracker) -> _Weights:
     from ltr.weights import find_weights  # here because trackers without a network work without ltr
 
     search = [env_settings().network_path]
+    if tracker.network is not None:
+        file = find_weights(tracker.network, search)
+        if file is None:
+            raise MissingWeightsError(f"{tracker.name}: network '{tracker.network}' is not in {search[0]}, nor bundled")
+        return _Weights(file, fallback=True)
     file = find_weights(params.weights, search) if params.weights else None
     if file is not None:
         return _Weights(file)

@@ -65,7 +65,7 @@ class TaskRunner:
         return Outcome(task, seconds=float(output.times.sum()))
 
     def _tracker_for(self, task: Task) -> Any:
-        key = (task.tracker.name, task.tracker.parameter_name, repr(task.overrides))
+        key = (task.tracker.name, task.tracker.parameter_name, task.tracker.network, repr(task.overrides))
         if key != self._key:
             self._tracker = None  # frees the old network first
             self._tracker = task.tracker.create_tracker(task.overrides)
