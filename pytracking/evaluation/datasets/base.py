@@ -1,0 +1,172 @@
+"""What the loaders of public benchmarks share: sequence lists, frame folders, number files, and one honest error.
+
+The lists in ``lists/`` name the sequences of each benchmark; frames are found by listing the benchmark's own folders,
+so that zero padding and image format need not be written down anywhere.
+"""
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from pytracking.evaluation.sequence import Sequence, SequenceError, SequenceList
+from pytracking.utils.image_io import IMAGE_SUFFIXES
+
+LISTS = Path(__file__).with_name("lists")
+SHOWN_PROBLEMS = 12  # of an incomplete download; the rest is counted
+ROWS_SHORT_ALLOWED = 2  # some benchmarks annotate a frame or two less than they ship
+
+Item = TypeVar("Item")
+
+
+class IncompleteDatasetError(FileNotFoundError):
+    """A download that lacks sequences; the message names them and shows the layout that was expected."""
+
+
+class MissingPartError(LookupError):
+    """One sequence that cannot be loaded; collected into an IncompleteDatasetError."""
+
+
+def read_names(name: str) -> list[str]:
+    """Lines of ``lists/<name>.txt``."""
+    return (LISTS / f"{name}.txt").read_text(encoding="utf-8").split()
+
+
+def read_table(name: str) -> list[dict[str, str]]:
+    """Rows of ``lists/<name>.csv``."""
+    with open(LISTS / f"{name}.csv", encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def build_all(
+    dataset: str, root: Path | None, layout: str, items: Iterable[Item], build: Callable[[Item], Sequence]
+) -> SequenceList:
+    """Builds every sequence of a dataset, or raises one error that names all that are missing.
+
+    Args:
+        dataset: name for messages.
+        root: folder of the download.
+        layout: the files that were expected, for messages.
+        items: what ``build`` takes; one a sequence.
+        build: makes a sequence, or raises MissingPartError.
+    """
+    if root is None or not root.is_dir():
+        raise IncompleteDatasetError(f"dataset '{dataset}': the folder '{root}' does not exist; expected {layout}")
+    sequences, problems, count = SequenceList(), [], 0
+    _list_images.cache_clear()
+    for item in items:
+        count += 1
+        try:
+            sequences.append(build(item))
+        except (MissingPartError, SequenceError) as error:
+            problems.append(str(error))
+    if problems or not count:
+        shown = "\n  ".join(problems[:SHOWN_PROBLEMS]) or "no sequence at all"
+        rest = f"\n  ... and {len(problems) - SHOWN_PROBLEMS} more" if len(problems) > SHOWN_PROBLEMS else ""
+        raise IncompleteDatasetError(
+            f"dataset '{dataset}' in '{root}': {len(problems)} of {count} sequences are missing or incomplete:\n"
+            f"  {shown}{rest}\nexpected layout: {layout}"
+        )
+    return sequences
+
+
+def first_existing(name: str, *candidates: Path) -> Path:
+    """The first path that exists; MissingPartError names the sequence and the path otherwise."""
+    for path in candidates:
+        if path.exists():
+            return path
+    raise MissingPartError(f"{name}: no {candidates[0]}")
+
+
+def frames_of(name: str, folder: Path, first: int | None = None, count: int | None = None) -> list[str]:
+    """Paths of numbered frames, found by listing the folder.
+
+    Args:
+        name: of the sequence, for messages.
+        folder: of the images.
+        first: number of the first frame; None starts at the first image there is.
+        count: how many frames; None takes all from ``first`` on.
+    """
+    images = _list_images(str(folder))
+    if not images:
+        raise MissingPartError(f"{name}: no images in {folder}")
+    numbers = sorted(number for number in images if first is None or number >= first)
+    wanted = numbers if count is None else range(numbers[0] if first is None else first, 1 << 62)[:count]
+    absent = [number for number in wanted if number not in images]
+    if absent or not wanted:
+        detail = f"frame {absent[0]} first" if absent else f"none from number {first} on"
+        raise MissingPartError(f"{name}: {len(absent)} of {len(wanted)} frames missing in {folder} ({detail})")
+    return [os.path.join(folder, images[number]) for number in wanted]
+
+
+@lru_cache(maxsize=4)  # clips of one video follow each other
+def _list_images(folder: str) -> dict[int, str]:
+    """Frame number -> file name; the number is the last run of digits in the name."""
+    if not os.path.isdir(folder):
+        return {}
+    images = {}
+    for entry in os.listdir(folder):
+        stem, suffix = os.path.splitext(entry)
+        digits = re.findall(r"\d+", stem) if suffix.lower() in IMAGE_SUFFIXES else None
+        if digits and not stem.startswith("."):
+            images[int(digits[-1])] = entry
+    return images
+
+
+def annotated_range(name: str, boxes: np.ndarray, first: int, last: int, source: Path) -> np.ndarray:
+    """Boxes cut to the benchmark's frame range; too few of them are an error."""
+    frames = last - first + 1
+    if len(boxes) < frames - ROWS_SHORT_ALLOWED:
+        raise MissingPartError(f"{name}: {len(boxes)} boxes in {source}, expected {frames}")
+    return boxes[:frames]
+
+
+def read_numbers(path: Path, columns: int | tuple[int, ...]) -> np.ndarray:
+    """Numbers of a text file (commas, tabs, semicolons or spaces between them), as float64 (n, columns).
+
+    Raises:
+        MissingPartError: if the file does not exist.
+        SequenceError: naming file and line, if a line does not have the right number of numbers.
+    """
+    allowed = (columns,) if isinstance(columns, int) else columns
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise MissingPartError(f"{path.parent.name}: cannot read {path} ({error.strerror})") from error
+    rows: list[list[float]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.replace(",", " ").replace(";", " ").split()
+        if not words:
+            continue
+        try:
+            rows.append(list(map(float, words)))
+        except ValueError:
+            raise SequenceError(f"{path}, line {number}: not numbers: {line.strip()[:80]!r}") from None
+        if len(words) not in allowed or len(words) != len(rows[0]):
+            raise SequenceError(f"{path}, line {number}: {len(words)} numbers, expected {len(rows[0])} of {allowed}")
+    if not rows:
+        raise SequenceError(f"{path}: the file is empty")
+    return np.array(rows)
+
+
+def read_flags(path: Path) -> np.ndarray:
+    """0/1 flags of a text file, however they are laid out, as a bool array (n,)."""
+    try:
+        words = path.read_text(encoding="utf-8-sig").replace(",", " ").split()
+    except OSError as error:
+        raise MissingPartError(f"{path.parent.name}: cannot read {path} ({error.strerror})") from error
+    try:
+        return np.array(words, dtype=np.float64) != 0
+    except ValueError:
+        raise SequenceError(f"{path}: expected flags 0 or 1") from None
+
+
+def challenges(attributes: str) -> dict[str, list[str]]:
+    """``"IV SV OCC"`` of a list as a sequence's attributes."""
+    return {"challenges": attributes.split()}

@@ -1,0 +1,38 @@
+"""LaSOT's test set: 280 videos of 2500 frames on average."""
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytracking.evaluation.datasets import base
+from pytracking.evaluation.sequence import Sequence, SequenceList
+
+LAYOUT = "<class>/<class>-<n>/img/00000001.jpg ..., and groundtruth.txt, full_occlusion.txt, out_of_view.txt beside img"
+
+
+def load(root: Path | None, variant: str | None = None) -> SequenceList:
+    """All 280 sequences; a target counts as visible where neither of its two flags is set."""
+
+    def build(row: dict[str, str]) -> Sequence:
+        name = row["name"]
+        kind = name.rsplit("-", 1)[0]
+        folder = base.first_existing(name, root / kind / name, root / name)
+        annotation = base.first_existing(name, folder / "groundtruth.txt")
+        boxes = base.read_numbers(annotation, 4)
+        hidden = base.read_flags(folder / "full_occlusion.txt")
+        outside = base.read_flags(folder / "out_of_view.txt")
+        if not len(hidden) == len(outside) == len(boxes):
+            raise base.MissingPartError(
+                f"{name}: {len(boxes)} boxes, {len(hidden)} occlusion flags, {len(outside)} out-of-view flags"
+            )
+        return Sequence(
+            name,
+            base.frames_of(name, folder / "img", 1, len(boxes)),
+            "lasot",
+            boxes,
+            target_visible=~(hidden | outside),
+            object_class=kind,
+            attributes=base.challenges(row["attributes"]),
+            annotation_file=annotation,
+        )
+
+    return base.build_all("lasot", root, LAYOUT, base.read_table("lasot"), build)

@@ -1,0 +1,34 @@
+"""OTB-2015: 100 targets in 98 videos.
+
+Boxes are taken as published (1-based), as pytracking takes them: its published results fit these boxes.
+"""
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytracking.evaluation.datasets import base
+from pytracking.evaluation.sequence import Sequence, SequenceList
+
+LAYOUT = "<video>/img/0001.jpg ... and <video>/groundtruth_rect.txt (Jogging, Skating2: .1.txt and .2.txt)"
+
+
+def load(root: Path | None, variant: str | None = None) -> SequenceList:
+    """All 100 sequences. Two targets of one video share its frames; David is annotated from frame 300 on."""
+
+    def build(row: dict[str, str]) -> Sequence:
+        name, folder = row["name"], root / row["folder"]
+        first, last, skip = int(row["first"]), int(row["last"]), int(row["skip"])
+        annotation = base.first_existing(name, folder / row["annotation"])
+        boxes = base.annotated_range(name, base.read_numbers(annotation, 4), first, last, annotation)[skip:]
+        frames = base.frames_of(name, folder / "img", first + skip, len(boxes))
+        return Sequence(
+            name,
+            frames,
+            "otb",
+            boxes,
+            object_class=row["class"],
+            attributes=base.challenges(row["attributes"]),
+            annotation_file=annotation,
+        )
+
+    return base.build_all("otb", root, LAYOUT, base.read_table("otb"), build)

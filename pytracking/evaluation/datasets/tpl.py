@@ -1,0 +1,25 @@
+"""Temple Color 128: 129 targets."""
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytracking.evaluation.datasets import base
+from pytracking.evaluation.sequence import Sequence, SequenceList
+
+LAYOUT = "<video>/img/0001.jpg ... and <video>/<video>_gt.txt (folders may also be called tpl_<video>)"
+
+
+def load(root: Path | None, variant: str | None = None) -> SequenceList:
+    """All sequences, named ``tpl_<video>``; variant "nootb" leaves out those that are in OTB as well."""
+    rows = [row for row in base.read_table("tpl") if not (variant == "nootb" and row["in_otb"])]
+
+    def build(row: dict[str, str]) -> Sequence:
+        video, first, last = row["name"], int(row["first"]), int(row["last"])
+        original = row["annotation"].removesuffix("_gt.txt")  # the download says Yo-yos where the name says Yo_yos
+        folder = base.first_existing(video, root / f"tpl_{video}", root / video, root / original)
+        annotation = base.first_existing(video, folder / row["annotation"])
+        boxes = base.annotated_range(video, base.read_numbers(annotation, 4), first, last, annotation)
+        frames = base.frames_of(video, folder / "img", first, len(boxes))
+        return Sequence(f"tpl_{video}", frames, "tpl", boxes, annotation_file=annotation)
+
+    return base.build_all("tpl_nootb" if variant else "tpl", root, LAYOUT, rows, build)

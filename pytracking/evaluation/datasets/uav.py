@@ -1,0 +1,40 @@
+"""UAV123 (123 clips of 91 videos), and its 10 frames-a-second version."""
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytracking.evaluation.datasets import base
+from pytracking.evaluation.sequence import Sequence, SequenceList
+
+FULL_RATE, TEN_FPS = "UAV123", "UAV123_10fps"
+RATE_RATIO = 3  # the 10 fps version keeps frames 1, 4, 7, ... of the 30 fps one
+
+
+def load(root: Path | None, variant: str | None = None) -> SequenceList:
+    """All clips; several clips of one video share its frame folder and may overlap.
+
+    Args:
+        root: folder that holds ``data_seq`` and ``anno``.
+        variant: None, or "10fps".
+    """
+    part = TEN_FPS if variant == "10fps" else FULL_RATE
+    dataset, prefix = ("uav123_10fps", "uav10fps_") if part == TEN_FPS else ("uav", "uav_")
+    layout = f"data_seq/{part}/<video>/000001.jpg ... and anno/{part}/<clip>.txt"
+
+    def build(row: dict[str, str]) -> Sequence:
+        clip, first, last = row["name"], int(row["first"]), int(row["last"])
+        if part == TEN_FPS:
+            first, last = (first - 1) // RATE_RATIO + 1, (last - 1) // RATE_RATIO + 1
+        annotation = base.first_existing(clip, root / "anno" / part / f"{clip}.txt")
+        boxes = base.annotated_range(clip, base.read_numbers(annotation, 4), first, last, annotation)
+        return Sequence(
+            prefix + clip,
+            base.frames_of(clip, root / "data_seq" / part / row["folder"], first, len(boxes)),
+            dataset,
+            boxes,
+            object_class=row["class"],
+            attributes=base.challenges(row["attributes"]),
+            annotation_file=annotation,
+        )
+
+    return base.build_all(dataset, root, layout, base.read_table("uav123"), build)

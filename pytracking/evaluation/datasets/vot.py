@@ -1,0 +1,62 @@
+"""The short-term sequences of VOT2016 to VOT2019, for runs without resets and for pictures.
+
+The VOT measures themselves come from the VOT toolkit, which resets the tracker: see ``python -m pytracking vot``.
+"""
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from pytracking.evaluation.datasets import base
+from pytracking.evaluation.sequence import Sequence, SequenceList
+
+LAYOUT = "<video>/groundtruth.txt (x,y,w,h or polygons) and <video>/color/00000001.jpg ... (or without color/)"
+LISTS = {"vot16": "vot16", "vot17": "vot18", "vot18": "vot18", "vot19": "vot19"}  # 2018 kept the videos of 2017
+
+
+def load(root: Path | None, variant: str | None = None) -> SequenceList:
+    """The 60 sequences of a year ("vot16" ... "vot19"), named ``<year>_<video>``.
+
+    The years share videos but not annotations, hence the prefix. A polygon becomes the smallest upright box around it;
+    the polygons stay in ``attributes["polygons"]``.
+    """
+
+    def build(video: str) -> Sequence:
+        folder = root / video
+        annotation = base.first_existing(video, folder / "groundtruth.txt")
+        regions = base.read_numbers(annotation, (4, 8))
+        images = folder / "color" if (folder / "color").is_dir() else folder
+        facts: dict[str, object] = {"frame_tags": _tags(folder, len(regions))}
+        if regions.shape[1] == 8:
+            facts["polygons"] = regions
+        return Sequence(
+            f"{variant}_{video}",
+            base.frames_of(video, images, count=len(regions)),
+            variant,
+            enclosing_boxes(regions),
+            attributes=facts,
+            annotation_file=annotation,
+        )
+
+    return base.build_all(variant, root, LAYOUT, base.read_names(LISTS[variant]), build)
+
+
+def enclosing_boxes(regions: np.ndarray) -> np.ndarray:
+    """Upright boxes (n, 4) around polygons of four corners (n, 8); boxes (n, 4) are returned as they are."""
+    if regions.shape[1] == 4:
+        return regions
+    corners = regions.reshape(len(regions), 4, 2)
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    return np.concatenate([low, high - low], axis=1)
+
+
+def _tags(folder: Path, frames: int) -> dict[str, np.ndarray]:
+    """Per-frame flags such as occlusion, from ``<tag>.tag`` (or ``<tag>.label`` in older years)."""
+    tags = {}
+    for path in sorted([*folder.glob("*.tag"), *folder.glob("*.label")]):
+        flags = np.zeros(frames, dtype=bool)
+        given = base.read_flags(path)[:frames]
+        flags[: len(given)] = given
+        tags[path.stem] = flags
+    return tags
