@@ -1,0 +1,45 @@
+"""How far an experiment has come."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.selection import Job
+from pytracking.evaluation.results import is_complete
+
+
+@dataclass(frozen=True)
+class RowStatus:
+    """Sequence-runs of one row of one benchmark."""
+
+    dataset: str
+    label: str
+    done: int
+    total: int
+    failed: int  # those with a log of an error
+
+
+def status_of(job: Job) -> list[RowStatus]:
+    """The state of a benchmark's rows, read from the result folders."""
+    rows = []
+    for label, runs in job.trackers.items():
+        if any(problem.startswith(f"{label}:") for problem in job.problems):
+            rows.append(RowStatus(job.benchmark.dataset, label, 0, len(runs) * len(job.sequences), 0))
+            continue
+        done = failed = 0
+        for tracker in runs:
+            for sequence in job.sequences:
+                if is_complete(tracker.results_dir, sequence.name, len(sequence)):
+                    done += 1
+                elif (tracker.results_dir / "logs" / f"{sequence.name}.log").exists():
+                    failed += 1
+        rows.append(RowStatus(job.benchmark.dataset, label, done, len(runs) * len(job.sequences), failed))
+    return rows
+
+
+def status_table(rows: list[RowStatus]) -> str:
+    head = f"{'dataset':<14} {'tracker':<22} {'done':>8} {'of':>8} {'failed':>7}"
+    lines = [head, "-" * len(head)]
+    lines += [f"{row.dataset:<14} {row.label:<22} {row.done:8d} {row.total:8d} {row.failed:7d}" for row in rows]
+    done, total = sum(row.done for row in rows), sum(row.total for row in rows)
+    share = f" ({100.0 * done / total:.1f} %)" if total else ""
+    return "\n".join([*lines, "-" * len(head), f"{done:,d} of {total:,d} sequence-runs{share}"])
