@@ -32,6 +32,29 @@ def integrated_hat_weights(start: Tensor, end: Tensor, bins: int, first: int, le
     return torch.where(step > 0, mass / torch.where(step > 0, step, 1.0), 0.0)
 
 
+def integrated_hat_slopes(
+    start: Tensor, end: Tensor, bins: int, first: int, length: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """:func:`integrated_hat_weights` with its derivatives in ``start`` and ``end``, written down instead of recorded.
+
+    For a bin [a, a + s] the mean of the hat moves by (hat(a + s) - hat(a)) / s when the bin is shifted and by
+    (hat(a + s) - mean) / s when it is widened; every bin's a and s are linear in the interval's ends.
+
+    Returns:
+        Weights, derivative in ``start``, derivative in ``end``; each (..., bins, length).
+    """
+    mean = integrated_hat_weights(start, end, bins, first, length)
+    step = ((end - start).clamp(min=0) / bins)[..., None, None]
+    index = torch.arange(bins, dtype=start.dtype, device=start.device)[:, None]
+    centres = torch.arange(first, first + length, dtype=start.dtype, device=start.device)
+    left = start[..., None, None] + step * index - centres
+    rise = torch.where(step > 0, 1 / torch.where(step > 0, step, 1.0), 0.0)
+    hat_left, hat_right = (1 - left.abs()).clamp(min=0), (1 - (left + step).abs()).clamp(min=0)
+    shift, widen = (hat_right - hat_left) * rise, (hat_right - mean) * (rise / bins)
+    part = index / bins
+    return mean, (1 - part) * shift - widen, part * shift + widen
+
+
 def _mass_on_flank(left: Tensor, step: Tensor, flank_start: float, *, rising: bool) -> Tensor:
     """Integral of one straight flank of the hat over the bin [left, left + step].
 

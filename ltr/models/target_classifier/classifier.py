@@ -1,0 +1,87 @@
+"""The classifier as one module: features, initialiser and optimiser of a linear filter."""
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from ltr.models.target_classifier.filtering import apply_filter
+from ltr.models.target_classifier.initializer import FilterInitializer
+from ltr.models.target_classifier.steepest_descent import OptimizerTrace, SteepestDescentOptimizer
+
+
+class LinearFilterClassifier(nn.Module):
+    """Scores = correlation of classification features with one filter a sequence.
+
+    Args:
+        filter_size: side k of the filter.
+        filter_initializer: gives the first filter.
+        filter_optimizer: states the learning problem and can minimise it.
+        feature_extractor: backbone features to classification features.
+    """
+
+    def __init__(
+        self,
+        filter_size: int,
+        filter_initializer: FilterInitializer,
+        filter_optimizer: SteepestDescentOptimizer,
+        feature_extractor: nn.Sequential,
+    ) -> None:
+        super().__init__()
+        self.filter_size = filter_size
+        self.filter_initializer = filter_initializer
+        self.filter_optimizer = filter_optimizer
+        self.feature_extractor = feature_extractor
+
+    def extract_features(self, backbone_features: Tensor) -> Tensor:
+        """Classification features (B, C, H, W)."""
+        return self.feature_extractor(backbone_features)
+
+    def get_filter(
+        self,
+        features: Tensor,
+        boxes: Tensor,
+        num_iter: int | None = None,
+        sample_weight: Tensor | None = None,
+        trace: OptimizerTrace | None = None,
+    ) -> Tensor:
+        """Initialiser and optimiser on training samples.
+
+        Args:
+            features: classification features (S, N, C, H, W), or (N, C, H, W) of one sequence.
+            boxes: xywh in image pixels (S, N, 4) or (N, 4).
+            num_iter: steepest descent steps.
+            sample_weight: (S, N) or (N,).
+            trace: see :meth:`SteepestDescentOptimizer.forward`.
+
+        Returns:
+            Filters (S, C, k, k).
+        """
+        if features.dim() == 4:
+            features, boxes = features[None], boxes[None]
+        filters = self.filter_initializer(features, boxes)
+        return self.filter_optimizer(filters, features, boxes, sample_weight, num_iter, trace)
+
+    def classify(self, filters: Tensor, features: Tensor) -> Tensor:
+        """Scores (S, N, H', W') of (S, N, C, H, W), or (N, H', W') of one sequence's (N, C, H, W)."""
+        if features.dim() == 4:
+            return apply_filter(features[None], filters)[0]
+        return apply_filter(features, filters)
+
+    def forward(
+        self, train_features: Tensor, test_features: Tensor, train_boxes: Tensor, num_iter: int | None = None
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """Meta-training: learn a filter on some frames of each sequence, score others with every iterate.
+
+        Args:
+            train_features: backbone features of the training frames (S, N, C, H, W).
+            test_features: backbone features of the test frames (S, M, C, H, W).
+            train_boxes: xywh (S, N, 4).
+            num_iter: steepest descent steps.
+
+        Returns:
+            Test scores (S, M, H', W') of the initial and of each further filter; the objective's values (S,) there.
+        """
+        train = self.extract_features(train_features.flatten(0, 1)).unflatten(0, train_features.shape[:2])
+        test = self.extract_features(test_features.flatten(0, 1)).unflatten(0, test_features.shape[:2])
+        trace = OptimizerTrace()
+        self.get_filter(train, train_boxes, num_iter, trace=trace)
+        return [self.classify(filters, test) for filters in trace.filters], trace.losses

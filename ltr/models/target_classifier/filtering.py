@@ -1,0 +1,51 @@
+"""A one-channel correlation filter on many feature maps, and the adjoint of that map.
+
+The filter has a single output channel, so the cost is reading the features. Both functions read them once, as one
+matrix product with the filter's k*k taps (or with the k*k shifted residuals), and shift the small score maps instead.
+"""
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional
+
+
+def apply_filter(features: Tensor, filters: Tensor) -> Tensor:
+    """Scores of each feature map under the filter of its sequence.
+
+    Args:
+        features: (S, N, C, H, W): N maps of each of S sequences.
+        filters: (S, C, k, k).
+
+    Returns:
+        Scores (S, N, H', W') with H' = H + 1 for even k (zero padding k // 2 on every side), H for odd k.
+    """
+    sequences, count, _, height, width = features.shape
+    kernel = filters.shape[-1]
+    size = (score_length(height, kernel), score_length(width, kernel))
+    taps = filters.flip((-2, -1)).flatten(2).transpose(1, 2)  # (S, k*k, C)
+    partial = taps[:, None] @ features.flatten(3)  # (S, N, k*k, H*W)
+    scores = functional.fold(partial.flatten(0, 1), size, kernel, padding=kernel - 1 - kernel // 2)
+    return scores.reshape(sequences, count, *size)
+
+
+def correlate_with_residual(features: Tensor, residuals: Tensor, kernel: int) -> Tensor:
+    """Adjoint of :func:`apply_filter` in the filter: what the residual maps say about every tap.
+
+    Args:
+        features: (S, N, C, H, W).
+        residuals: maps of the size of the scores (S, N, H', W').
+        kernel: side k of the filter.
+
+    Returns:
+        Sum over the N maps, shaped like the filters (S, C, k, k).
+    """
+    sequences, count, channels = features.shape[:3]
+    shifted = functional.unfold(residuals.flatten(0, 1)[:, None], kernel, padding=kernel - 1 - kernel // 2)
+    shifted = shifted.reshape(sequences, count, kernel * kernel, -1)  # (S, N, k*k, H*W)
+    taps = (shifted @ features.flatten(3).transpose(2, 3)).sum(1)  # (S, k*k, C)
+    return taps.transpose(1, 2).reshape(sequences, channels, kernel, kernel).flip((-2, -1))
+
+
+def score_length(length: int, kernel: int) -> int:
+    """Cells of the score map along an axis with ``length`` feature cells."""
+    return length + 2 * (kernel // 2) - kernel + 1

@@ -1,0 +1,139 @@
+"""The online learning problem of DiMP, for whoever minimises it.
+
+With scores ``s = features * filter`` (correlation) the loss of one sequence is
+
+    L(w) = sum_j |v_j (act(s_j) - y_j)|^2 + reg |w|^2,     act(s) = (1 - m)/2 |s| + (1 + m)/2 s
+
+over samples j, where label y, target mask m and spatial weight are learned functions of the distance to the target's
+centre, and ``v_j = sqrt(sample weight) * spatial weight``. The network provides the problem; the learner (steepest
+descent, gradient descent, recursive least squares) is somebody else's choice.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from ltr.models.target_classifier.filtering import apply_filter, correlate_with_residual
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveMaps:
+    """What the target's place says about every score cell; each map (S, N, H', W')."""
+
+    label: Tensor
+    mask: Tensor
+    spatial_weight: Tensor
+
+
+@dataclass(slots=True)
+class TargetObjective:
+    """The loss above for S sequences (one in a tracker) of N samples each.
+
+    Gradient and curvature are those of L/2, as in the published optimiser: the factor 2 cancels in its step.
+
+    Attributes:
+        features: (S, N, C, H, W).
+        maps: label, mask and spatial weight.
+        root_sample_weight: square roots of the samples' weights (S, N, 1, 1).
+        regularisation: reg, a tensor of one element.
+        weight: v (S, N, H', W'), derived.
+    """
+
+    features: Tensor
+    maps: ObjectiveMaps
+    root_sample_weight: Tensor
+    regularisation: Tensor
+    weight: Tensor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.weight = self.root_sample_weight * self.maps.spatial_weight
+
+    @property
+    def label(self) -> Tensor:
+        """y (S, N, H', W')."""
+        return self.maps.label
+
+    @property
+    def mask(self) -> Tensor:
+        """m (S, N, H', W'); 1 where the scores are compared as they are, 0 where only positive scores count."""
+        return self.maps.mask
+
+    def scores(self, filters: Tensor) -> Tensor:
+        """s (S, N, H', W') of filters (S, C, k, k). Linear in the filters."""
+        return apply_filter(self.features, filters)
+
+    def activation(self, scores: Tensor) -> Tensor:
+        """act(s)."""
+        return 0.5 * ((1 - self.mask) * scores.abs() + (1 + self.mask) * scores)
+
+    def derivative(self, scores: Tensor) -> Tensor:
+        """act'(s), with (1 + m)/2 at s = 0."""
+        return 0.5 * ((1 - self.mask) * scores.sign() + (1 + self.mask))
+
+    def residual(self, scores: Tensor) -> Tensor:
+        """v (act(s) - y)."""
+        return self.weight * (self.activation(scores) - self.label)
+
+    def loss(self, filters: Tensor, scores: Tensor) -> Tensor:
+        """L (S,)."""
+        data = self.residual(scores).square().sum((1, 2, 3))
+        return data + self.regularisation * filters.square().sum((1, 2, 3))
+
+    def gradient(self, filters: Tensor, scores: Tensor) -> Tensor:
+        """Gradient of L/2 (S, C, k, k)."""
+        pulled = self.derivative(scores) * self.weight * self.residual(scores)
+        return correlate_with_residual(self.features, pulled, filters.shape[-1]) + self.regularisation * filters
+
+    def curvature(self, direction: Tensor, scores: Tensor, direction_scores: Tensor | None = None) -> Tensor:
+        """Gauss-Newton curvature of L/2 along a direction in filter space (S,).
+
+        Args:
+            direction: (S, C, k, k).
+            scores: at the current filters.
+            direction_scores: ``self.scores(direction)`` where the caller has them already.
+        """
+        if direction_scores is None:
+            direction_scores = self.scores(direction)
+        moved = self.derivative(scores) * self.weight * direction_scores
+        return moved.square().sum((1, 2, 3)) + self.regularisation * direction.square().sum((1, 2, 3))
+
+
+def centre_distance(boxes: Tensor, size: tuple[int, int], filter_size: int, feature_stride: int) -> Tensor:
+    """Distance in cells of every score cell from the target's centre.
+
+    Args:
+        boxes: xywh in image pixels (S, N, 4).
+        size: rows and columns of the score map.
+        filter_size: side of the filter (odd filters see cell centres, even ones cell corners).
+        feature_stride: image pixels for each cell.
+
+    Returns:
+        Distances (S, N, rows, columns).
+    """
+    centre = (boxes[..., :2] + 0.5 * boxes[..., 2:]) / feature_stride - 0.5 * (filter_size % 2)  # (S, N, 2), x then y
+    rows = torch.arange(size[0], dtype=boxes.dtype, device=boxes.device)[:, None]
+    columns = torch.arange(size[1], dtype=boxes.dtype, device=boxes.device)
+    return torch.hypot(rows - centre[..., 1, None, None], columns - centre[..., 0, None, None])
+
+
+def interpolate_bins(table: Tensor, position: Tensor) -> Tensor:
+    """Piecewise linear functions given by their values at 0, 1, 2, …; constant behind the last.
+
+    The published networks write this as a 1x1 convolution of a map with one triangular channel for each bin; looking
+    two neighbouring bins up is the same function and never builds that map.
+
+    Args:
+        table: values (T, bins) of T functions.
+        position: where to evaluate, in bins, any shape (...).
+
+    Returns:
+        (T, ...).
+    """
+    last = table.shape[1] - 1
+    clamped = position.clamp(0, last)
+    lower = clamped.floor().clamp(max=last - 1)
+    fraction = clamped - lower
+    index = lower.long()
+    return table[:, index] * (1 - fraction) + table[:, index + 1] * fraction

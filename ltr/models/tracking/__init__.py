@@ -1,0 +1,1 @@
+"""Whole tracking networks: a backbone with the heads that a tracker needs."""
