@@ -1,0 +1,1 @@
+"""RT-MDNet and simpleRT-MDNet: scores random boxes with a network whose last layers learn online."""
