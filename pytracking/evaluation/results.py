@@ -59,9 +59,22 @@ def read_boxes(path: str | Path) -> np.ndarray:
     """Boxes of a result file as float64 (n, 4).
 
     Raises:
-        ResultFileError: if the file is missing or empty, or a line is not four finite numbers.
+        ResultFileError: if the file is missing or empty, or a line is not four finite numbers of a box.
     """
-    return _read_table(path, columns=4)
+    return parse_boxes(_read_bytes(path), path)
+
+
+def parse_boxes(data: bytes, source: str | Path) -> np.ndarray:
+    """Boxes of a result file's content as float64 (n, 4); ``source`` names the file in messages.
+
+    Raises:
+        ResultFileError: if a line is not four finite numbers, or a width or height is negative.
+    """
+    boxes = _parse_table(data, source, columns=4)
+    negative = np.flatnonzero((boxes[:, 2:] < 0).any(axis=1))
+    if negative.size:
+        raise ResultFileError(f"{source}, line {negative[0] + 1}: negative size: {boxes[negative[0]].tolist()}")
+    return boxes
 
 
 def write_times(path: str | Path, times: np.ndarray) -> None:
@@ -71,7 +84,7 @@ def write_times(path: str | Path, times: np.ndarray) -> None:
 
 def read_times(path: str | Path) -> np.ndarray:
     """Seconds a frame, float64 (n,)."""
-    return _read_table(path, columns=1)[:, 0]
+    return _parse_table(_read_bytes(path), path, columns=1)[:, 0]
 
 
 def write_scores(path: str | Path, scores: np.ndarray) -> None:
@@ -81,7 +94,7 @@ def write_scores(path: str | Path, scores: np.ndarray) -> None:
 
 def read_scores(path: str | Path) -> np.ndarray:
     """Scores, float64 (n,); NaN where the tracker gave none."""
-    return _read_table(path, columns=1, finite=False)[:, 0]
+    return _parse_table(_read_bytes(path), path, columns=1, finite=False)[:, 0]
 
 
 def is_complete(folder: str | Path, sequence_name: str, frames: int) -> bool:
@@ -99,42 +112,54 @@ def is_complete(folder: str | Path, sequence_name: str, frames: int) -> bool:
         return False
 
 
-def _read_table(path: str | Path, columns: int, finite: bool = True) -> np.ndarray:
-    path = Path(path)
+def _read_bytes(path: str | Path) -> bytes:
     try:
-        text = path.read_text(encoding="utf-8")
+        return Path(path).read_bytes()
     except OSError as error:
         raise ResultFileError(f"{path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise ResultFileError(f"{path}: not a text file") from error
-    lines = text.rstrip().splitlines()
-    if not lines:
-        raise ResultFileError(f"{path}: the file is empty")
-    table = _parse_fast(lines, columns)
+
+
+def _parse_table(data: bytes, source: str | Path, columns: int, finite: bool = True) -> np.ndarray:
+    table = _parse_fast(data, columns)
     if table is None or (finite and not np.isfinite(table).all()):
-        table = _parse_line_by_line(path, lines, columns, finite)
+        try:
+            lines = data.decode("utf-8").rstrip().splitlines()
+        except UnicodeDecodeError as error:
+            raise ResultFileError(f"{source}: not a text file") from error
+        if not lines:
+            raise ResultFileError(f"{source}: the file is empty")
+        table = _parse_line_by_line(source, lines, columns, finite)
     return table
 
 
-def _parse_fast(lines: list[str], columns: int) -> np.ndarray | None:
-    """All lines at once; None sends the caller to the slow parser, which can name the line."""
+def _parse_fast(data: bytes, columns: int) -> np.ndarray | None:
+    """All numbers at once; None sends the caller to the slow parser, which can name the line."""
+    letters = np.frombuffer(data.rstrip() + b"\n", dtype=np.uint8)
+    gaps = (letters <= ord(" ")) | (letters == ord(","))
+    starts = np.flatnonzero(gaps[:-1] & ~gaps[1:]) + 1  # of every number but the very first
+    starts = starts if gaps[0] else np.concatenate([[0], starts])
+    line_ends = np.flatnonzero(letters == ord("\n"))
+    if starts.size != line_ends.size * columns:
+        return None
+    starts = starts.reshape(-1, columns)
+    if (starts[:, -1] > line_ends).any() or (starts[1:, 0] < line_ends[:-1]).any():
+        return None  # the right number of numbers, but not on each line
     try:
-        table = np.loadtxt((line.replace(",", " ") for line in lines), dtype=np.float64, ndmin=2, comments=None)
+        return np.array(data.replace(b",", b" ").split(), dtype=np.float64).reshape(-1, columns)
     except ValueError:
         return None
-    return table if table.shape == (len(lines), columns) else None
 
 
-def _parse_line_by_line(path: Path, lines: list[str], columns: int, finite: bool) -> np.ndarray:
+def _parse_line_by_line(source: str | Path, lines: list[str], columns: int, finite: bool) -> np.ndarray:
     table = np.empty((len(lines), columns))
     for number, line in enumerate(lines, start=1):
         try:
             values = [float(word) for word in _SEPARATOR.split(line.strip())]
         except ValueError:
-            raise ResultFileError(f"{path}, line {number}: not numbers: {line.strip()!r}") from None
+            raise ResultFileError(f"{source}, line {number}: not numbers: {line.strip()!r}") from None
         if len(values) != columns:
-            raise ResultFileError(f"{path}, line {number}: {len(values)} numbers, expected {columns}")
+            raise ResultFileError(f"{source}, line {number}: {len(values)} numbers, expected {columns}")
         if finite and not np.isfinite(values).all():
-            raise ResultFileError(f"{path}, line {number}: not finite: {line.strip()!r}")
+            raise ResultFileError(f"{source}, line {number}: not finite: {line.strip()!r}")
         table[number - 1] = values
     return table
