@@ -49,6 +49,7 @@ class DiMPNet(nn.Module):
         self.classification_layer = classification_layer
         self.output_layers = tuple(dict.fromkeys(["layer2", "layer3", classification_layer]))
         self.metadata: dict = {}
+        self.channels_last = True  # layout of the images, and so of all features; the values differ by rounding alone
 
     @property
     def filter_size(self) -> int:
@@ -63,13 +64,17 @@ class DiMPNet(nn.Module):
     @staticmethod
     def normalise(images: Tensor) -> Tensor:
         """RGB 0..255 (B, 3, H, W) to what the backbone expects."""
-        mean = images.new_tensor(IMAGE_MEAN).view(1, 3, 1, 1) * 255
-        return (images - mean) / (images.new_tensor(IMAGE_STD).view(1, 3, 1, 1) * 255)
+        # In this order, so that single precision rounds as in the published trackers: steepest descent amplifies it.
+        return (images / 255).sub_(images.new_tensor(IMAGE_MEAN).view(1, 3, 1, 1)).div_(
+            images.new_tensor(IMAGE_STD).view(1, 3, 1, 1)
+        )
 
     def backbone_features(self, images: Tensor, layers: Sequence[str] | None = None) -> dict[str, Tensor]:
         """Feature maps by name of normalised images (B, 3, H, W)."""
         if images.device.type != "mps":
-            images = images.contiguous(memory_format=torch.channels_last)
+            images = images.contiguous(
+                memory_format=torch.channels_last if self.channels_last else torch.contiguous_format
+            )
         return self.feature_extractor(images, layers or self.output_layers)
 
     def classification_features(self, backbone: dict[str, Tensor]) -> Tensor:
