@@ -88,7 +88,7 @@ def score_table(tracker: Tracker, sequences: list[Sequence]) -> str:
         total = sum(len(sequence) for sequence in sequences)
         speed = f"{frames / max(seconds, 1e-9):8.1f}" if frames else f"{'-':>8}"
         lines += ["-" * len(lines[0]), f"{'mean of sequences':<28} {total:6d} {_numbers(scored)} {speed}"]
-        lines.append(f"rule '{RULE}': AUC, precision at 20 px, normalised precision at 0.2, where the target is visible")
+        lines.append(f"rule '{RULE}': AUC, precision at 20 px, normalised precision at 0.2 (target visible)")
     return "\n".join(lines)
 
 

@@ -1,0 +1,92 @@
+"""The demo dataset: rendered on first use into the cache folder, the same pixels on every machine.
+
+``digests.json`` holds the SHA-256 of each sequence's pixels and boxes; a rendering that differs is refused.
+"""
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from pytracking.evaluation.datasets.demo.digest import Digest, reference_digests, version
+from pytracking.evaluation.datasets.demo.scenarios import SCENARIOS, Scenario, render_sequence
+from pytracking.evaluation.datasets.folder import read_annotation
+from pytracking.evaluation.environment import env_settings
+from pytracking.evaluation.sequence import Sequence, SequenceList
+from pytracking.utils.image_io import write_image
+from pytracking.utils.names import unknown_name_message
+
+
+class DemoRenderError(RuntimeError):
+    """This machine rendered other pixels than the reference; results on them could not be compared."""
+
+
+def load(root: Path | None = None, variant: str | None = None) -> SequenceList:
+    """All demo sequences; ``root`` is where they are kept, by default the cache folder."""
+    missing = [scenario for scenario in SCENARIOS if not _folder(scenario, root).is_dir()]
+    with tqdm(total=sum(s.frames for s in missing), unit="frame", desc="rendering demo", disable=not missing) as bar:
+        for scenario in missing:
+            _render_to_disk(scenario, root, bar)
+    return SequenceList(_sequence(scenario, root) for scenario in SCENARIOS)
+
+
+def load_sequence(name: str, root: Path | None = None) -> Sequence:
+    """One demo sequence; renders no other."""
+    for scenario in SCENARIOS:
+        if scenario.name == name:
+            if not _folder(scenario, root).is_dir():
+                _render_to_disk(scenario, root, None)
+            return _sequence(scenario, root)
+    raise ValueError(unknown_name_message("demo sequence", name, [scenario.name for scenario in SCENARIOS]))
+
+
+def _folder(scenario: Scenario, root: Path | None) -> Path:
+    # The version in the name keeps renderings of another state of the code apart.
+    return (root or env_settings().cache_path) / f"demo-{version()}" / scenario.name
+
+
+def _render_to_disk(scenario: Scenario, root: Path | None, bar: tqdm | None) -> None:
+    """Renders into a temporary folder, which gets its name when it is complete."""
+    final = _folder(scenario, root)
+    work = final.with_name(f".{scenario.name}~{os.getpid()}")
+    shutil.rmtree(work, ignore_errors=True)
+    boxes, visible, digest = [], [], Digest()
+    try:
+        for number, frame in enumerate(render_sequence(scenario), start=1):
+            write_image(work / "img" / f"{number:04d}.png", frame.image)
+            boxes.append("NaN,NaN,NaN,NaN" if frame.box is None else ",".join(map(str, frame.box)))
+            visible.append(str(frame.visible))
+            digest.add(frame)
+            if bar is not None:
+                bar.update()
+        if digest.hexdigest() != reference_digests()[scenario.name]:
+            raise DemoRenderError(
+                f"demo sequence '{scenario.name}' came out with other pixels than the reference; please report your "
+                f"platform and numpy {np.__version__}"
+            )
+        (work / "groundtruth_rect.txt").write_text("\n".join(boxes) + "\n")
+        (work / "visible_percent.txt").write_text("\n".join(visible) + "\n")
+        if not final.is_dir():  # another process may have been faster
+            os.rename(work, final)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _sequence(scenario: Scenario, root: Path | None) -> Sequence:
+    folder = _folder(scenario, root)
+    boxes = read_annotation(folder / "groundtruth_rect.txt")
+    return Sequence(
+        scenario.name,
+        [folder / "img" / f"{number:04d}.png" for number in range(1, scenario.frames + 1)],
+        "demo",
+        boxes,
+        object_class=scenario.object_class,
+        attributes={
+            "challenges": list(scenario.challenges),
+            "visible_percent": np.loadtxt(folder / "visible_percent.txt"),
+        },
+        annotation_file=folder / "groundtruth_rect.txt",
+    )
