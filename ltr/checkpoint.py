@@ -1,0 +1,274 @@
+"""Checkpoints: the published ones read safely, our own written as plain tensors and json-like metadata."""
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ltr.restricted_pickle import DamagedFileError, InertRecord, UnsafeFileError, read_torch_file
+
+FORMAT = "rls-tracking checkpoint"
+NETWORKS = (
+    "ltr.models.tracking.dimpnet.dimpnet18",
+    "ltr.models.tracking.dimpnet.dimpnet50",
+    "ltr.models.tracking.dimpnet.dimpnet_mobile",
+    "ltr.models.tracking.mdnet.mdnet",
+    "ltr.models.bbreg.atom.atom_resnet18",
+    "ltr.models.bbreg.atom.atom_resnet50",
+)
+METADATA_NODES = 20_000  # more than any real file has; a pickle can hold exponentially many in a few bytes
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used; the message names the file, the reason and the remedy."""
+
+
+@dataclass(slots=True)
+class Checkpoint:
+    """What a checkpoint file says.
+
+    Attributes:
+        net: the network's state dict.
+        constructor: ``{"function": dotted name, "kwargs": {...}}``, or None where the file does not say.
+        metadata: json-like remarks; ``metadata["format"]`` says what kind of file it was.
+    """
+
+    net: dict[str, Tensor]
+    constructor: dict[str, Any] | None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def read_checkpoint(path: str | Path) -> Checkpoint:
+    """Reads our own, pytracking's (all formats) and RT-MDNet's files; executes nothing that is pickled in them.
+
+    Raises:
+        CheckpointError: naming the file and what is wrong with it.
+    """
+    path = Path(path)
+    _refuse_what_is_no_checkpoint(path)
+    try:
+        content = read_torch_file(path)
+    except UnsafeFileError as error:
+        raise CheckpointError(f"{path}: refused: {error}. Take the network from another source.") from error
+    except (DamagedFileError, OSError) as error:
+        raise CheckpointError(f"{path}: {error}. Download or copy the file again.") from error
+    if not isinstance(content, Mapping):
+        raise CheckpointError(f"{path}: holds a {type(content).__name__}, not a checkpoint's dictionary")
+    if content.get("format") == FORMAT:
+        return _own(path, content)
+    if "net" in content:
+        return _published(path, content)
+    if "shared_layers" in content:
+        return _mdnet(path, content)
+    if content and all(isinstance(value, Tensor) for value in content.values()):
+        return Checkpoint(dict(content), None, {"format": "state dict"})
+    raise CheckpointError(
+        f"{path}: none of 'net' (pytracking), 'shared_layers' (MDNet) or a plain state dict; it has {list(content)[:8]}"
+    )
+
+
+def save_checkpoint(
+    path: str | Path,
+    net_state: Mapping[str, Tensor],
+    constructor: dict[str, Any],
+    metadata: dict[str, Any] | None = None,
+    *,
+    half: bool = False,
+) -> None:
+    """Writes plain tensors and json-like metadata, atomically; ``torch.load(path, weights_only=True)`` reads it.
+
+    Args:
+        path: where to; its folder is made.
+        net_state: a state dict.
+        constructor: ``{"function": one of NETWORKS, "kwargs": {...}}``.
+        metadata: strings, numbers, booleans, None, lists and dictionaries of them.
+        half: store floating point tensors in 16 bits; reading gives 32 bits again.
+    """
+    if constructor.get("function") not in NETWORKS:
+        raise CheckpointError(f"constructor function {constructor.get('function')!r} is not one of {list(NETWORKS)}")
+    tensors = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in net_state.items()}
+    if half:
+        tensors = {name: t.half() if t.is_floating_point() else t for name, t in tensors.items()}
+        overflown = [name for name, t in tensors.items() if t.is_floating_point() and not torch.isfinite(t).all()]
+        if overflown:
+            raise CheckpointError(f"{overflown[:4]} do not fit into 16 bits; save with half=False")
+    content = {
+        "format": FORMAT,
+        "version": 1,
+        "net": tensors,
+        "constructor": _json_like(constructor, "constructor"),
+        "metadata": _json_like(metadata or {}, "metadata"),
+    }
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            torch.save(content, file)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load_network(path: str | Path, device: str | torch.device = "cpu", **overrides: Any) -> nn.Module:
+    """Builds the network that a checkpoint describes and loads its weights, every name checked.
+
+    Args:
+        path: checkpoint file.
+        device: where the network goes.
+        **overrides: constructor arguments that replace the recorded ones; ``constructor=dotted name`` for files that
+            record none.
+
+    Returns:
+        The network in eval mode, with the checkpoint's ``metadata`` as attribute.
+
+    Raises:
+        CheckpointError: the file is damaged, refused, or fits no network of this package.
+    """
+    checkpoint = read_checkpoint(path)
+    build = _builder(Path(path), checkpoint, overrides)
+    with torch.device("meta"):
+        network = build()
+    expected = network.state_dict()
+    missing = expected.keys() - checkpoint.net.keys()
+    unstored = tuple(getattr(network, "unstored_prefixes", ()))
+    if missing and all(name.startswith(unstored) for name in missing) and unstored:
+        network = build()  # parts that files never hold keep their random initialisation
+        for name in missing:
+            checkpoint.net[name] = network.state_dict()[name]
+    _require_same_names(Path(path), checkpoint.net, expected)
+    weights = {name: t.float() if t.is_floating_point() else t.clone() for name, t in checkpoint.net.items()}
+    network.load_state_dict(weights, strict=True, assign=True)
+    network.metadata = checkpoint.metadata
+    return network.to(device).eval()
+
+
+def _builder(path: Path, checkpoint: Checkpoint, overrides: dict[str, Any]):
+    function = overrides.pop("constructor", None) or (checkpoint.constructor or {}).get("function")
+    if function is None:
+        raise CheckpointError(f"{path}: does not say which network it is; pass constructor= one of {list(NETWORKS)}")
+    if function not in NETWORKS:
+        raise CheckpointError(f"{path}: is a '{function}'; this package has {list(NETWORKS)}")
+    module, name = function.rsplit(".", 1)
+    constructor = getattr(importlib.import_module(module), name)
+    arguments = {**(checkpoint.constructor or {}).get("kwargs", {}), **overrides}
+    try:
+        inspect.signature(constructor).bind(**arguments)
+        with torch.device("meta"):
+            constructor(**arguments)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: {name} cannot be built from the recorded arguments: {error}") from error
+    return lambda: constructor(**arguments)
+
+
+def _require_same_names(path: Path, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    missing = [name for name in expected if name not in found]
+    surplus = [name for name in found if name not in expected]
+    shapes = [
+        f"{name} is {tuple(found[name].shape)} instead of {tuple(tensor.shape)}"
+        for name, tensor in expected.items()
+        if name in found and found[name].shape != tensor.shape
+    ]
+    problems = [
+        f"{len(names)} {what} ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})"
+        for names, what in ((missing, "missing"), (surplus, "unknown"), (shapes, "of another shape"))
+        if names
+    ]
+    if problems:
+        raise CheckpointError(f"{path}: these weights belong to another network: {'; '.join(problems)}")
+
+
+def _refuse_what_is_no_checkpoint(path: Path) -> None:
+    if not path.is_file():
+        raise CheckpointError(f"{path}: no such file; `python -m pytracking weights list` says where to get networks")
+    with open(path, "rb") as file:
+        start = file.read(512).lstrip().lower()
+    if not start:
+        raise CheckpointError(f"{path}: is empty. Download it again.")
+    if start.startswith((b"<!doctype html", b"<html", b"<?xml")):
+        raise CheckpointError(
+            f"{path}: is a web page, not a network: the download server (usually Google Drive) answered with a form. "
+            "Open the link in a browser, download the file there and run `python -m pytracking weights import FILE`."
+        )
+    if start.startswith(b"version https://git-lfs"):
+        raise CheckpointError(f"{path}: is a Git LFS pointer, not the file; run `git lfs pull` where it came from")
+
+
+def _state_dict(path: Path, value: Any) -> dict[str, Tensor]:
+    named = isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+    if not named or not all(isinstance(tensor, Tensor) for tensor in value.values()):
+        raise CheckpointError(f"{path}: the network in it is not a dictionary of tensors")
+    return dict(value)
+
+
+def _own(path: Path, content: Mapping[str, Any]) -> Checkpoint:
+    net = _state_dict(path, content.get("net"))
+    constructor, metadata = (_plain(path, content.get(key)) for key in ("constructor", "metadata"))
+    if not isinstance(constructor, dict) or not isinstance(metadata, dict):
+        raise CheckpointError(f"{path}: constructor and metadata must be dictionaries")
+    upcast = {name: t.float() if t.dtype == torch.float16 else t for name, t in net.items()}
+    return Checkpoint(upcast, constructor, {"format": FORMAT, **metadata})
+
+
+def _published(path: Path, content: Mapping[str, Any]) -> Checkpoint:
+    record = content.get("constructor")
+    constructor = None
+    if isinstance(record, InertRecord):
+        module = str(record.attributes.get("fun_module", "")).removeprefix("dlframework.")
+        name = str(record.attributes.get("fun_name", ""))
+        kwargs = _plain(path, record.attributes.get("kwds") or {})
+        constructor = {"function": f"{module}.{name}", "kwargs": kwargs}
+        if record.attributes.get("args"):
+            raise CheckpointError(f"{path}: its constructor has unnamed arguments {record.attributes['args']}")
+    keys = ("epoch", "actor_type", "net_type", "net_info", "stats")
+    metadata = {key: _plain(path, content[key]) for key in keys if key in content}
+    return Checkpoint(_state_dict(path, content["net"]), constructor, {"format": "pytracking", **metadata})
+
+
+def _mdnet(path: Path, content: Mapping[str, Any]) -> Checkpoint:
+    layers = _state_dict(path, content["shared_layers"])
+    net = {f"layers.{name}": tensor for name, tensor in layers.items()}
+    constructor = {"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": {}}
+    return Checkpoint(net, constructor, {"format": "mdnet"})
+
+
+def _plain(path: Path, value: Any) -> Any:
+    """A json-like copy: records become dictionaries, what else json lacks becomes its type's name; bounded in size."""
+    budget = METADATA_NODES
+
+    def copy(item: Any) -> Any:
+        nonlocal budget
+        budget -= 1
+        if budget < 0:
+            raise CheckpointError(f"{path}: refused: its metadata has more entries than any real checkpoint's")
+        if item is None or isinstance(item, (bool, int, float, str)):
+            return item
+        if isinstance(item, InertRecord):
+            return copy(item.attributes)
+        if isinstance(item, Mapping):
+            return {str(key): copy(entry) for key, entry in item.items()}
+        if isinstance(item, (list, tuple)):
+            return [copy(entry) for entry in item]
+        return f"tensor{tuple(item.shape)}" if isinstance(item, Tensor) else type(item).__name__
+
+    try:
+        return copy(value)
+    except RecursionError:
+        raise CheckpointError(f"{path}: refused: its metadata contains itself") from None
+
+
+def _json_like(value: Any, name: str) -> Any:
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{name} must be json-like: {error}") from error

@@ -1,0 +1,111 @@
+"""Network files by name: where they lie on this machine, and where they come from."""
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+BUNDLED = Path(__file__).with_name("bundled")
+SUFFIX = ".pth"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWeights:
+    """A network file that people publish.
+
+    Attributes:
+        name: file name, as parameter files say it.
+        description: what it is and whose.
+        page: where a person finds it.
+        url: direct address of the file.
+        size: bytes, where known.
+        sha256: of the file, or its first digits (torchvision puts eight into its file names), where known.
+        network: dotted constructor that must be able to load it; None for backbone weights.
+    """
+
+    name: str
+    description: str
+    page: str
+    url: str
+    size: int | None = None
+    sha256: str | None = None
+    network: str | None = None
+
+
+def _drive(identifier: str) -> str:
+    return f"https://drive.usercontent.google.com/download?id={identifier}&export=download&confirm=t"
+
+
+_ZOO = "https://github.com/visionml/pytracking/blob/master/MODEL_ZOO.md"
+_DIMP = "ltr.models.tracking.dimpnet."
+KNOWN: dict[str, KnownWeights] = {
+    entry.name: entry
+    for entry in (
+        KnownWeights(
+            "dimp50.pth", "DiMP on ResNet-50 (Bhat et al., 2019)", _ZOO,
+            _drive("1qgachgqks2UGjKx-GdO1qylBDdB1f9KN"), network=_DIMP + "dimpnet50",
+        ),
+        KnownWeights(
+            "dimp18.pth", "DiMP on ResNet-18 (Bhat et al., 2019)", _ZOO,
+            _drive("1MAjrRJDCbL0DSjUKFyDkUuYS1-cYBNjk"), network=_DIMP + "dimpnet18",
+        ),
+        KnownWeights(
+            "rt-mdnet.pth", "RT-MDNet trained on ImageNet-Vid (Jung et al., 2018)", "https://github.com/IlchaeJung/RT-MDNet",
+            "https://www.dropbox.com/s/lr8uft05zlo21an/rt-mdnet.pth?dl=1", network="ltr.models.tracking.mdnet.mdnet",
+        ),
+        KnownWeights(
+            "mobilenet_v2-b0353104.pth", "MobileNetV2 backbone trained on ImageNet (torchvision)",
+            "https://pytorch.org/vision/stable/models.html",
+            "https://download.pytorch.org/models/mobilenet_v2-b0353104.pth", size=14_212_972, sha256="b0353104",
+        ),
+        KnownWeights(
+            "resnet50-0676ba61.pth", "ResNet-50 backbone trained on ImageNet (torchvision)",
+            "https://pytorch.org/vision/stable/models.html",
+            "https://download.pytorch.org/models/resnet50-0676ba61.pth", sha256="0676ba61",
+        ),
+        KnownWeights(
+            "resnet18-f37072fd.pth", "ResNet-18 backbone trained on ImageNet (torchvision)",
+            "https://pytorch.org/vision/stable/models.html",
+            "https://download.pytorch.org/models/resnet18-f37072fd.pth", sha256="f37072fd",
+        ),
+    )
+}
+
+
+def cache_dir() -> Path:
+    """The user's folder of fetched networks: ``$XDG_CACHE_HOME/rls-tracking/networks`` or the platform's equivalent."""
+    if os.environ.get("XDG_CACHE_HOME"):
+        root = Path(os.environ["XDG_CACHE_HOME"])
+    elif sys.platform == "win32":
+        root = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        root = Path.home() / "Library" / "Caches"
+    else:
+        root = Path.home() / ".cache"
+    return root / "rls-tracking" / "networks"
+
+
+def bundled_networks() -> list[Path]:
+    """Networks that come with the package."""
+    return sorted(BUNDLED.glob(f"*{SUFFIX}"))
+
+
+def find_weights(name: str, search_dirs: list[Path]) -> Path | None:
+    """Looks for a network file; never downloads.
+
+    Args:
+        name: file name ("dimp50.pth"), bare name ("dimp_mobile"), or a path to a file.
+        search_dirs: folders to look into first; then the user's cache, then the networks that come with the package.
+
+    Returns:
+        The first file found, or None.
+    """
+    if not name:
+        raise ValueError("the name of a network is empty")
+    given = Path(name).expanduser()
+    names = [given.name] if given.name.endswith(SUFFIX) else [given.name + SUFFIX, given.name]
+    if given.is_absolute() or len(given.parts) > 1:
+        return next((given.with_name(n) for n in names if given.with_name(n).is_file()), None)
+    folders = [*(Path(folder) for folder in search_dirs if folder is not None), cache_dir(), BUNDLED]
+    return next((folder / n for folder in folders for n in names if (folder / n).is_file()), None)
