@@ -73,9 +73,9 @@ def frame_errors(
 
 def valid_frames(ground_truth: np.ndarray, rule: EvaluatorRule, visible: np.ndarray | None = None) -> np.ndarray:
     """Which frames have a true box that the evaluator accepts: (n, 4) -> (n,) bool."""
-    needed = ground_truth if rule.positive_corner else ground_truth[:, 2:]
+    needed = {"any": ground_truth[:, :0], "sized": ground_truth[:, 2:], "positive": ground_truth}[rule.usable_box]
     valid = np.isfinite(ground_truth).all(axis=1) & (needed > 0).all(axis=1)
-    return valid if visible is None else valid & visible
+    return valid if visible is None or not rule.use_visibility else valid & visible
 
 
 def repair_prediction(prediction: ArrayLike, ground_truth: np.ndarray, rule: EvaluatorRule) -> np.ndarray:

@@ -138,5 +138,6 @@ def value_at(curve: ArrayLike, thresholds: ArrayLike, threshold: float) -> np.nd
 def trapezoid(curve: ArrayLike, thresholds: ArrayLike) -> np.ndarray:
     """Area under a curve over its thresholds, the axis scaled to length 1: (..., k) -> (...)."""
     values, grid = np.asarray(curve, np.float64), np.asarray(thresholds, np.float64)
-    steps = np.diff(grid) / (grid[-1] - grid[0])
-    return 0.5 * ((values[..., 1:] + values[..., :-1]) * steps).sum(axis=-1)
+    steps = np.diff(grid)
+    # the steps are summed as the area is, so that a curve of ones has exactly the area 1
+    return 0.5 * ((values[..., 1:] + values[..., :-1]) * steps).sum(axis=-1) / steps.sum()

@@ -26,7 +26,10 @@ class EvaluatorRule:
 
     # which frames count
     skip_first_frame: bool = False  # False: the first prediction is replaced by the true box, an assured hit
-    positive_corner: bool = False  # True: a true box with x = 0 or y = 0 is called invalid (upstream's mistake)
+    # which true boxes are usable: "sized" (width and height > 0), "positive" (x and y > 0 as well: upstream's mistake)
+    # or "any"
+    usable_box: str = "sized"
+    use_visibility: bool = True  # False: flags of invisible targets are ignored
     exclude_invalid: bool = False  # True: divide by the number of valid frames, False: by all frames
     use_cover: bool = False  # True: frames whose target is covered completely do not count
 
@@ -77,7 +80,7 @@ class EvaluatorRule:
 
 
 _OTB_FRAMES = dict(
-    positive_corner=True,
+    usable_box="positive",
     pixel_corners=True,
     invalid_centre=-1.0,
     invalid_normalised=-1.0,
@@ -91,7 +94,7 @@ RULES: dict[str, EvaluatorRule] = {
         EvaluatorRule(
             name="pytracking",
             summary="pytracking's evaluator: all frames count, invalid ones as hits of the normalised precision",
-            positive_corner=True,
+            usable_box="positive",
             pixel_corners=True,
             invalid_normalised=-1.0,
             repeat_empty=True,
@@ -109,6 +112,8 @@ RULES: dict[str, EvaluatorRule] = {
             name="got10k",
             summary="GOT-10k: first frame dropped, boxes clipped to the image, all frames pooled, 101 thresholds",
             skip_first_frame=True,
+            usable_box="any",
+            use_visibility=False,
             exclude_invalid=True,
             use_cover=True,
             clip_to_image=True,
