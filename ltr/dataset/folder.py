@@ -52,6 +52,10 @@ class FolderVideos(VideoDataset):
         files = self._files(index)
         return [read_rgb(files[t]) for t in frame_ids]
 
+    def some_files(self, every: int) -> list[Path]:
+        """Every `every`-th frame of each sequence, for instance as backgrounds of synthetic videos."""
+        return [file for index in range(len(self)) for file in self._files(index)[::every]]
+
     def _list_files(self, index: int) -> list[Path]:
         folder = self.root / self.sequences[index] / "img"
         files = sorted(p for p in folder.iterdir() if p.suffix.lower() in (".jpg", ".jpeg", ".png", ".bmp"))

@@ -1,0 +1,114 @@
+"""DiMP's meta-training step: learn a filter on the train frames of each example, judge it on the test frames."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ltr.data.processing import normalised
+from ltr.losses.classification import gaussian_labels, hinged_square_loss
+from ltr.losses.overlap import overlap_loss, sample_proposals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimpLossWeights:
+    """Factors of the terms of the loss, by default those of the published DiMP; a term with factor 0 is left out."""
+
+    overlap: float = 1.0  # IoU-Net
+    final: float = 100.0  # classification with the last filter
+    initial: float = 100.0  # classification with the initialiser's filter
+    iterates: float = 400.0  # mean over the filters in between
+
+    @classmethod
+    def only_overlap(cls) -> DimpLossWeights:
+        """For training the IoU-Net alone."""
+        return cls(overlap=1.0, final=0.0, initial=0.0, iterates=0.0)
+
+
+class DimpActor(nn.Module):
+    """Maps a batch to its loss and to numbers for the log.
+
+    A batch holds `boxes` (B, frames, 4) and either `images` (B, frames, 3, H, W) uint8 or, where the backbone is frozen
+    and its output cached, `features`: layer name -> (B, frames, C, h, w). The train frames come first.
+
+    Args:
+        network: with `feature_extractor`, `classifier` and `bb_regressor`.
+        train_frames: number of train frames.
+        label_sigma: deviation of the classification label in cells.
+        iterations: steepest descent steps.
+        proposals: boxes for each frame that the IoU-Net is trained on.
+        weights: factors of the loss terms.
+        finish_features: turns cached features into those that the network's parts take.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        *,
+        train_frames: int = 3,
+        label_sigma: float = 0.9,
+        iterations: int = 5,
+        proposals: int = 8,
+        weights: DimpLossWeights | None = None,
+        finish_features: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        self.network = network
+        self.train_frames, self.label_sigma = train_frames, label_sigma
+        self.iterations, self.proposals = iterations, proposals
+        self.weights = weights or DimpLossWeights()
+        self.finish_features = finish_features
+
+    def forward(self, batch: dict) -> tuple[Tensor, dict[str, Tensor]]:
+        boxes = batch["boxes"]  # (B, frames, 4)
+        features = self._features(batch)  # layer -> (B, frames, C, h, w)
+        loss, stats = boxes.new_zeros(()), {}
+        if self.weights.final > 0:
+            scores, classification = self._classification(features["layer3"], boxes)
+            loss = loss + classification
+            stats |= {"classification": classification, **self._peaks(scores, boxes)}
+        if self.weights.overlap > 0:
+            overlap = self._overlap(features, boxes)
+            loss = loss + self.weights.overlap * overlap
+            stats["overlap"] = overlap
+        return loss, {name: value.detach() for name, value in {"loss": loss, **stats}.items()}
+
+    def _features(self, batch: dict) -> dict[str, Tensor]:
+        if "features" in batch:
+            features = {name: value.float() for name, value in batch["features"].items()}
+            return features if self.finish_features is None else self.finish_features(features)
+        images = batch["images"]
+        flat = self.network.feature_extractor(normalised(images.flatten(0, 1)), ["layer2", "layer3"])
+        return {name: value.unflatten(0, images.shape[:2]) for name, value in flat.items()}
+
+    def _classification(self, features: Tensor, boxes: Tensor) -> tuple[list[Tensor], Tensor]:
+        n = self.train_frames
+        scores, _ = self.network.classifier(features[:, :n], features[:, n:], boxes[:, :n], num_iter=self.iterations)
+        stride = self.network.classifier.filter_optimizer.feature_stride
+        labels = gaussian_labels(boxes[:, n:], scores[0].shape[-1], stride, self.label_sigma)
+        losses = [hinged_square_loss(s, labels) for s in scores]
+        total = self.weights.initial * losses[0] + self.weights.final * losses[-1]
+        if len(losses) > 2:
+            total = total + self.weights.iterates * torch.stack(losses[1:-1]).mean()
+        return scores, total
+
+    def _overlap(self, features: dict[str, Tensor], boxes: Tensor) -> Tensor:
+        n = self.train_frames
+        truth = boxes[:, n:]
+        proposals = sample_proposals(truth, self.proposals)  # (B, test, P, 4)
+        reference = {name: value[:, 0] for name, value in features.items()}
+        tested = {name: value[:, n:].flatten(0, 1) for name, value in features.items()}
+        predicted = self.network.bb_regressor(reference, tested, boxes[:, 0], proposals)  # (B, test, P)
+        return overlap_loss(predicted, proposals, truth)
+
+    def _peaks(self, scores: list[Tensor], boxes: Tensor) -> dict[str, Tensor]:
+        """Part of the test frames whose highest score lies within one and a half cells of the target."""
+        stride = self.network.classifier.filter_optimizer.feature_stride
+        centre = (boxes[:, self.train_frames :, :2] + boxes[:, self.train_frames :, 2:] / 2) / stride
+        result = {}
+        for name, s in (("hit_initial", scores[0]), ("hit", scores[-1])):
+            place = s.flatten(2).argmax(2)
+            found = torch.stack([place % s.shape[-1], place // s.shape[-1]], dim=-1)  # (B, test, 2) x, y
+            result[name] = ((found - centre).norm(dim=-1) < 1.5).float().mean()
+        return result

@@ -1,0 +1,45 @@
+"""Initial weights of backbones."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+
+def load_backbone_weights(backbone: nn.Module, path: Path) -> None:
+    """Fills every parameter and buffer of a backbone from a file of plain tensors; further entries are ignored.
+
+    Args:
+        backbone: with the parameter names of the file.
+        path: state dict readable without executing code.
+    """
+    stored = torch.load(path, map_location="cpu", weights_only=True)
+    wanted = backbone.state_dict()
+    absent = [name for name in wanted if name not in stored and not name.endswith("num_batches_tracked")]
+    if absent:
+        raise ValueError(f"{path} lacks {len(absent)} entries of {type(backbone).__name__}, such as {absent[0]!r}")
+    backbone.load_state_dict({name: stored[name].float() for name in wanted if name in stored}, strict=False)
+
+
+@torch.no_grad()
+def near_identity_head(conv: nn.Conv2d, seed: int, spread: float = 0.3) -> None:
+    """Starts a 3x3 convolution as a copy of its input, with small random filters in the channels that are left.
+
+    A classification head that starts here is as good as the raw backbone features, and training can only add to that.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    copied = min(conv.in_channels, conv.out_channels)
+    fan_in = conv.in_channels * conv.kernel_size[0] * conv.kernel_size[1]
+    conv.weight.normal_(0, spread * fan_in**-0.5, generator=generator)
+    middle = conv.kernel_size[0] // 2
+    conv.weight[:copied] *= 0.1
+    conv.weight[range(copied), range(copied), middle, middle] += 1.0
+
+
+@torch.no_grad()
+def near_identity_initializer(conv: nn.Conv2d, seed: int, gain: float = 0.5) -> None:
+    """Starts the filter initialiser's convolution so that the first filter is the target's own pooled features."""
+    near_identity_head(conv, seed, spread=0.05)
+    conv.weight *= gain
+    conv.bias.zero_()

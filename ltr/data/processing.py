@@ -1,0 +1,72 @@
+"""From chosen frames to the tensors of one DiMP example."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ltr.data.augmentation import Augmentation
+from ltr.data.crops import CropGeometry, Jitter, box_in_crop, crop_region, jittered_region
+from ltr.data.sampler import ExampleSampler, FrameChoice
+
+IMAGENET_MEAN = torch.tensor([0.485, 0.456, 0.406])
+IMAGENET_STD = torch.tensor([0.229, 0.224, 0.225])
+
+
+def normalised(images: Tensor) -> Tensor:
+    """uint8 images (..., 3, H, W) to the range that backbones trained on ImageNet expect."""
+    images = images.float() / 255
+    mean, std = (v.to(images.device)[:, None, None] for v in (IMAGENET_MEAN, IMAGENET_STD))
+    return (images - mean) / std
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimpProcessing:
+    """Cuts an example's frames: test frames with the larger errors that a running tracker makes."""
+
+    geometry: CropGeometry
+    train_jitter: Jitter = field(default_factory=lambda: Jitter(centre=3.0, scale=0.25))
+    test_jitter: Jitter = field(default_factory=lambda: Jitter(centre=4.5, scale=0.5))
+    augmentation: Augmentation = field(default_factory=Augmentation)
+
+    def example(self, sampler: ExampleSampler, choice: FrameChoice, rng: np.random.Generator) -> dict[str, Tensor]:
+        """`images` (frames, 3, side, side) uint8 and `boxes` (frames, 4) xywh in crop pixels, train frames first."""
+        dataset = sampler.datasets[choice.dataset]
+        frame_ids = choice.train_ids + choice.test_ids
+        boxes = dataset.track(choice.video).boxes
+        mode = self.augmentation.example_mode(rng)
+        crops, crop_boxes = [], []
+        for place, (t, frame) in enumerate(zip(frame_ids, dataset.frames(choice.video, frame_ids), strict=True)):
+            jitter = self.train_jitter if place < len(choice.train_ids) else self.test_jitter
+            box = boxes[t].astype(np.float64)
+            centre, side = jittered_region(box, self.geometry, jitter, rng)
+            crop, factor = crop_region(frame, centre, side, self.geometry.output_side)
+            box = box_in_crop(box, centre, factor, self.geometry.output_side)
+            crop, box = self.augmentation.apply(crop, box, mode, rng)
+            crops.append(crop)
+            crop_boxes.append(box)
+        return {
+            "images": torch.from_numpy(np.stack(crops)).permute(0, 3, 1, 2).contiguous(),
+            "boxes": torch.from_numpy(np.stack(crop_boxes)).float(),
+        }
+
+
+class DimpExamples(torch.utils.data.Dataset):
+    """`length` examples an epoch; example `i` of epoch `e` depends on (seed, e, i) alone, so any run can be resumed."""
+
+    def __init__(self, sampler: ExampleSampler, processing: DimpProcessing, length: int, seed: int = 0) -> None:
+        self.sampler, self.processing, self.length, self.seed = sampler, processing, length, seed
+        self.epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Chooses the epoch whose examples are drawn next."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> dict[str, Tensor]:
+        rng = np.random.default_rng([self.seed, self.epoch, index])
+        return self.processing.example(self.sampler, self.sampler.draw(rng), rng)

@@ -1,0 +1,72 @@
+"""Which frames of which video make one training example."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ltr.dataset.base import VideoDataset
+
+
+@dataclass(frozen=True, slots=True)
+class FrameChoice:
+    """The frames of one example: the filter is learned on `train_ids` and judged on the later `test_ids`."""
+
+    dataset: int
+    video: int
+    train_ids: list[int]
+    test_ids: list[int]
+
+
+class ExampleSampler:
+    """Draws examples from several datasets in given proportions.
+
+    Args:
+        datasets: sources of videos.
+        proportions: how often each source is chosen, relative to each other.
+        max_gap: longest distance in frames of a train or test frame from the moment that separates them.
+        train_frames: frames that the target model is learned on.
+        test_frames: frames that it is judged on.
+    """
+
+    MAX_TRIES = 100
+
+    def __init__(
+        self,
+        datasets: list[VideoDataset],
+        proportions: list[float],
+        max_gap: int = 30,
+        train_frames: int = 3,
+        test_frames: int = 3,
+    ) -> None:
+        if len(datasets) != len(proportions) or not datasets or min(proportions) <= 0:
+            raise ValueError(f"{len(datasets)} datasets need as many positive proportions, got {proportions}")
+        self.datasets = datasets
+        self.proportions = np.asarray(proportions, float) / np.sum(proportions)
+        self.max_gap, self.train_frames, self.test_frames = max_gap, train_frames, test_frames
+
+    def draw(self, rng: np.random.Generator) -> FrameChoice:
+        """One example; depends on nothing but `rng`."""
+        dataset_id = int(rng.choice(len(self.datasets), p=self.proportions))
+        dataset = self.datasets[dataset_id]
+        for _ in range(self.MAX_TRIES):
+            video = int(rng.integers(len(dataset)))
+            visible = np.flatnonzero(dataset.track(video).visible)
+            if not dataset.is_video and len(visible):
+                frame = int(visible[0])
+                return FrameChoice(dataset_id, video, [frame] * self.train_frames, [frame] * self.test_frames)
+            choice = self._draw_around_moment(rng, visible)
+            if choice is not None:
+                return FrameChoice(dataset_id, video, *choice)
+        raise RuntimeError(f"{dataset!r} has too few visible targets: nothing found in {self.MAX_TRIES} tries")
+
+    def _draw_around_moment(self, rng: np.random.Generator, visible: np.ndarray) -> tuple[list[int], list[int]] | None:
+        """Train frames up to a random moment and test frames behind it."""
+        if len(visible) < 2:
+            return None
+        moment = int(visible[rng.integers(len(visible) - 1)])
+        before = visible[(visible <= moment) & (visible >= moment - self.max_gap)]
+        behind = visible[(visible > moment) & (visible <= moment + self.max_gap)]
+        if not len(before) or not len(behind):
+            return None
+        return sorted(rng.choice(before, self.train_frames).tolist()), rng.choice(behind, self.test_frames).tolist()

@@ -1,0 +1,56 @@
+"""Proposals and targets of the IoU-Net."""
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+PERTURBATIONS = (0.01, 0.05, 0.1, 0.2, 0.3)  # deviations of a proposal, in units of the box's size
+
+
+def box_overlap(first: Tensor, second: Tensor) -> Tensor:
+    """Intersection over union of xywh boxes; shapes broadcast, (..., 4) -> (...)."""
+    low = torch.maximum(first[..., :2], second[..., :2])
+    high = torch.minimum(first[..., :2] + first[..., 2:], second[..., :2] + second[..., 2:])
+    intersection = (high - low).clamp(min=0).prod(-1)
+    union = first[..., 2:].prod(-1) + second[..., 2:].prod(-1) - intersection
+    return intersection / union.clamp(min=1e-9)
+
+
+def sample_proposals(boxes: Tensor, count: int, min_overlap: float = 0.1, tries: int = 10) -> Tensor:
+    """Random boxes around each box, at all distances from nearly right to hardly overlapping.
+
+    Args:
+        boxes: xywh (..., 4).
+        count: proposals for each.
+        min_overlap: a proposal that overlaps less is drawn again, and replaced by the box itself after `tries` draws.
+        tries: number of draws.
+
+    Returns:
+        Proposals xywh (..., count, 4).
+    """
+    truth = boxes[..., None, :].expand(*boxes.shape[:-1], count, 4)
+    result, missing = truth.clone(), torch.ones(truth.shape[:-1], dtype=torch.bool, device=boxes.device)
+    deviations = torch.tensor(PERTURBATIONS, device=boxes.device)
+    for _ in range(tries):
+        spread = deviations[torch.randint(len(PERTURBATIONS), truth.shape[:-1], device=boxes.device)][..., None]
+        noise = torch.randn(truth.shape, device=boxes.device) * spread
+        side = truth[..., 2:].prod(-1, keepdim=True).sqrt()
+        centre = truth[..., :2] + truth[..., 2:] / 2 + noise[..., :2] * side
+        size = truth[..., 2:] * noise[..., 2:].exp()
+        drawn = torch.cat([centre - size / 2, size], dim=-1)
+        accepted = missing & (box_overlap(drawn, truth) > min_overlap)
+        result = torch.where(accepted[..., None], drawn, result)
+        missing = missing & ~accepted
+    return result
+
+
+def overlap_loss(predicted: Tensor, proposals: Tensor, boxes: Tensor) -> Tensor:
+    """Squared error of predicted overlaps, which the network gives in the range -1 … 1.
+
+    Args:
+        predicted: (..., count).
+        proposals: xywh (..., count, 4).
+        boxes: true boxes xywh (..., 4).
+    """
+    truth = 2 * box_overlap(proposals, boxes[..., None, :]) - 1
+    return (predicted - truth).square().mean()

@@ -1,0 +1,136 @@
+"""DiMP on a frozen MobileNetV2: the small network that ships with the package.
+
+The backbone keeps its ImageNet weights, so its features of all examples are computed once and cached; head, filter
+initialiser, the optimizer's learned functions and the IoU-Net are trained on them. Sources: synthetic videos and the
+training part of the real sequences.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from torch import nn
+
+from ltr.actors.dimp import DimpActor, DimpLossWeights
+from ltr.admin.environment import training_path
+from ltr.admin.initial_weights import load_backbone_weights, near_identity_head, near_identity_initializer
+from ltr.data.augmentation import Augmentation
+from ltr.data.crops import CropGeometry, Jitter
+from ltr.data.feature_cache import CachePart, FeatureCache, build_caches
+from ltr.data.processing import DimpExamples, DimpProcessing
+from ltr.data.sampler import ExampleSampler
+from ltr.dataset.folder import FolderVideos, read_split
+from ltr.dataset.sprites import SpriteBank
+from ltr.dataset.synthetic import SyntheticVideos
+from ltr.models.tracking.dimpnet import DiMPNet, dimpnet_mobile
+from ltr.trainers.plan import RunOptions, TrainingPlan, cosine_decay
+
+GEOMETRY = CropGeometry(output_side=256, search_area=4.5)
+LAYERS = ["layer2", "layer3"]
+NETWORK = {"taps": {"layer2": "6", "layer3": "13"}, "out_feature_dim": 128, "filter_size": 4}
+PROCESSING = DimpProcessing(
+    geometry=GEOMETRY,
+    train_jitter=Jitter(centre=3.0, scale=0.25),
+    test_jitter=Jitter(centre=4.0, scale=0.35),
+    augmentation=Augmentation(blur=0.1),
+)
+TRACKER = {"image_sample_size": 256, "search_area_scale": 4.5}
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """How much of everything."""
+
+    part_size: int = 500  # examples of each part of the cache
+    synthetic_parts: int = 8
+    real_parts: int = 4
+    validation_size: int = 240
+    epochs: int = 16
+    batch_size: int = 16
+
+
+SMOKE = Amounts(part_size=4, synthetic_parts=1, real_parts=0, validation_size=0, epochs=1, batch_size=2)
+
+
+def build(options: RunOptions) -> TrainingPlan:
+    """Caches the features where they are not there yet, and plans the training."""
+    amounts = SMOKE if options.smoke else Amounts()
+    network = make_network(options)
+    folders = make_caches(network, options, amounts)
+    validation = [folder for folder in folders if folder.name.startswith("validation")]
+    training = [folder for folder in folders if folder not in validation]
+    weights = {"classifier": DimpLossWeights(overlap=0), "boxes": DimpLossWeights.only_overlap(), None: None}
+    epochs = options.epochs or amounts.epochs
+    return TrainingPlan(
+        actor=DimpActor(network, weights=weights[options.only], label_sigma=0.9),
+        examples=FeatureCache(training),
+        validation=FeatureCache(validation) if validation else None,
+        parameter_groups=parameter_groups(network, options.only),
+        constructor={"function": "ltr.models.tracking.dimpnet.dimpnet_mobile", "kwargs": NETWORK},
+        metadata={"tracker": TRACKER, "geometry": {"output_side": 256, "search_area": 4.5}},
+        epochs=epochs,
+        batch_size=amounts.batch_size,
+        learning_rate_factor=cosine_decay(epochs),
+        gradient_clip=None if options.only == "boxes" else 100.0,
+        frozen=[network.feature_extractor],
+    )
+
+
+def make_network(options: RunOptions) -> DiMPNet:
+    """The network before training: ImageNet backbone, and a head that passes the raw features on."""
+    network = dimpnet_mobile(**NETWORK)
+    if not options.smoke:
+        load_backbone_weights(network.feature_extractor, training_path("mobilenet_weights"))
+    network.feature_extractor.requires_grad_(False).eval()
+    near_identity_head(network.classifier.feature_extractor[0], seed=options.seed)
+    near_identity_initializer(network.classifier.filter_initializer.filter_conv, seed=options.seed + 1)
+    return network
+
+
+def parameter_groups(network: DiMPNet, only: str | None) -> list[dict]:
+    """Learning rates of the parts."""
+    classifier = network.classifier
+    groups = {
+        "classifier": [
+            {"params": list(classifier.feature_extractor.parameters()), "lr": 2e-4},
+            {"params": list(classifier.filter_initializer.parameters()), "lr": 1e-4},
+            {"params": list(classifier.filter_optimizer.parameters()), "lr": 1e-3},
+        ],
+        "boxes": [{"params": list(network.bb_regressor.parameters()), "lr": 1e-3}],
+    }
+    return groups["classifier"] + groups["boxes"] if only is None else groups[only]
+
+
+def make_caches(network: nn.Module, options: RunOptions, amounts: Amounts) -> list[Path]:
+    """Builds the parts of the cache, several at a time where `options.workers` allows."""
+    parts = [
+        CachePart(f"synthetic_{number}", partial(synthetic_examples, options.smoke, amounts.part_size, number))
+        for number in range(amounts.synthetic_parts)
+    ]
+    parts += [
+        CachePart(f"real_{number}", partial(real_examples, "real_train", amounts.part_size, number))
+        for number in range(amounts.real_parts)
+    ]
+    if amounts.validation_size:
+        parts.append(CachePart("validation_0", partial(real_examples, "real_validation", amounts.validation_size, 0)))
+    what = {"taps": NETWORK["taps"], "geometry": [GEOMETRY.output_side, GEOMETRY.search_area], "seed": options.seed}
+    return build_caches(options.cache_folder, parts, network.feature_extractor, LAYERS, what, options.workers)
+
+
+def synthetic_examples(smoke: bool, length: int, number: int) -> DimpExamples:
+    """Part `number` of the synthetic examples."""
+    if smoke:
+        bank = SpriteBank()
+    else:
+        real = FolderVideos(training_path("sequences_path"), read_split("real_train"))
+        bank = SpriteBank(training_path("sprites_path"), real.some_files(every=60))
+    videos = SyntheticVideos(bank, length=10**6, seed=number)
+    sampler = ExampleSampler([videos], [1.0], max_gap=40)
+    return DimpExamples(sampler, PROCESSING, length, seed=1000 + number)
+
+
+def real_examples(split: str, length: int, number: int) -> DimpExamples:
+    """Part `number` of the examples from real sequences."""
+    videos = FolderVideos(training_path("sequences_path"), read_split(split))
+    return DimpExamples(ExampleSampler([videos], [1.0], max_gap=60), PROCESSING, length, seed=2000 + number)

@@ -1,0 +1,55 @@
+"""Several processes on one job, as started by ``torchrun``; a single process needs nothing of this."""
+from __future__ import annotations
+
+import os
+
+import torch
+from torch import distributed, nn
+
+
+def process_count() -> int:
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def process_rank() -> int:
+    return int(os.environ.get("RANK", "0"))
+
+
+def is_main_process() -> bool:
+    return process_rank() == 0
+
+
+def start(device_name: str) -> torch.device:
+    """Joins the group where there is one, and returns this process's device."""
+    if device_name == "auto":
+        device_name = "cuda" if torch.cuda.is_available() else "cpu"
+    device = torch.device(device_name)
+    if process_count() > 1:
+        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        if device.type == "cuda":
+            device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+            torch.cuda.set_device(device)
+    return device
+
+
+def stop() -> None:
+    if distributed.is_available() and distributed.is_initialized():
+        distributed.destroy_process_group()
+
+
+def wrapped(actor: nn.Module, device: torch.device) -> nn.Module:
+    """The actor, averaging gradients over all processes."""
+    if process_count() == 1:
+        return actor
+    device_ids = [device.index] if device.type == "cuda" else None
+    return nn.parallel.DistributedDataParallel(actor, device_ids=device_ids, find_unused_parameters=True)
+
+
+def mean_over_processes(value: float) -> float:
+    if process_count() == 1:
+        return value
+    total = torch.tensor([value], dtype=torch.float64)
+    if distributed.get_backend() == "nccl":
+        total = total.cuda()
+    distributed.all_reduce(total)
+    return float(total / process_count())

@@ -1,0 +1,74 @@
+"""What a training setting hands to the trainer."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from torch import nn
+
+
+class EpochExamples(Protocol):
+    """A map-style dataset whose examples depend on the epoch and the index alone."""
+
+    def set_epoch(self, epoch: int) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> Any: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class RunOptions:
+    """What the command line decides."""
+
+    workspace: Path  # checkpoints, logs and caches of this run
+    seed: int = 0
+    smoke: bool = False  # tiny networks' worth of drawn data and a few steps: shows that a setting runs
+    device: str = "auto"
+    workers: int = 0  # data loading processes
+    amp: bool = False  # mixed precision
+    threads: int | None = None  # CPU threads of torch
+    epochs: int | None = None  # replaces the setting's number
+    only: str | None = None  # train one part of the network: "classifier" or "boxes"
+    cache_folder: Path | None = None  # where a setting keeps what it computes once; <workspace>/cache by default
+
+    def __post_init__(self) -> None:
+        if self.cache_folder is None:
+            self.cache_folder = self.workspace / "cache"
+
+
+@dataclass(slots=True, kw_only=True)
+class TrainingPlan:
+    """Everything needed to train one network."""
+
+    actor: nn.Module  # forward(batch) -> (loss, numbers for the log); holds the network as `.network`
+    examples: EpochExamples
+    parameter_groups: list[dict[str, Any]]  # for the optimizer: params, lr
+    constructor: dict[str, Any]  # how to rebuild the network: function, kwargs
+    metadata: dict[str, Any]  # goes into the exported file
+    epochs: int
+    batch_size: int
+    validation: EpochExamples | None = None
+    accumulate: int = 1  # batches for each optimizer step
+    weight_decay: float = 0.0
+    optimizer: str = "adam"  # "adam" or "sgd" (momentum 0.9)
+    learning_rate_factor: Callable[[float], float] = lambda epoch: 1.0  # of the (fractional) epoch
+    gradient_clip: float | None = None  # largest norm of the gradient
+    checkpoint_every: int = 500  # optimizer steps between checkpoints inside an epoch
+    frozen: list[nn.Module] = field(default_factory=list)  # kept in eval mode (batch-norm statistics fixed)
+    collate: Callable[[list], Any] | None = None
+    export_state: Callable[[nn.Module], dict] | None = None  # what to ship of the network; all of it by default
+
+
+def step_decay(every: int, factor: float) -> Callable[[float], float]:
+    """Learning rate multiplied by `factor` every `every` epochs."""
+    return lambda epoch: factor ** (int(epoch) // every)
+
+
+def cosine_decay(epochs: int, floor: float = 0.02) -> Callable[[float], float]:
+    """Half a cosine from 1 to `floor`."""
+    from math import cos, pi
+
+    return lambda epoch: floor + (1 - floor) * 0.5 * (1 + cos(pi * min(epoch / epochs, 1.0)))

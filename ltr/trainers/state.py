@@ -1,0 +1,39 @@
+"""Training state on disk: written atomically, read without executing anything."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+
+def save_state(
+    path: Path, network: nn.Module, optimizer: torch.optim.Optimizer, scaler_state: dict, progress: dict[str, Any]
+) -> None:
+    """Writes network, optimizer and progress to `path`, which is always either the old file or the complete new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    state = {
+        "network": network.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "scaler": scaler_state,
+        "progress": progress,
+    }
+    torch.save(state, temporary)
+    os.replace(temporary, path)
+
+
+def load_state(path: Path, device: torch.device) -> dict[str, Any]:
+    """Reads what :func:`save_state` wrote."""
+    try:
+        return torch.load(path, map_location=device, weights_only=True)
+    except Exception as error:
+        raise RuntimeError(f"{path} is not a readable training state ({error}): delete it to start afresh") from error
+
+
+def newest_state(folder: Path) -> Path | None:
+    """The state that a resumed run continues from, if there is one."""
+    path = folder / "state.pth"
+    return path if path.is_file() else None
