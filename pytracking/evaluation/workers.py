@@ -73,7 +73,7 @@ class TaskRunner:
         return self._tracker
 
 
-def _work(pipe: Connection, torch_threads: int) -> None:
+def _work(pipe: Connection, torch_threads: int, runner_class: type) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the runner decides what happens
     warnings.simplefilter("ignore", FallbackWeightsWarning)  # the runner has said it once
     import cv2
@@ -81,7 +81,7 @@ def _work(pipe: Connection, torch_threads: int) -> None:
 
     torch.set_num_threads(torch_threads)
     cv2.setNumThreads(torch_threads)
-    runner = TaskRunner()
+    runner = runner_class()
     try:
         while (task := pipe.recv()) is not None:
             outcome = runner.run(task, _throttled(pipe))
@@ -117,10 +117,17 @@ class _Worker:
 
 
 class WorkerPool:
-    """A fixed number of workers; use as a context manager, which ends them all within seconds."""
+    """A fixed number of workers; use as a context manager, which ends them all within seconds.
 
-    def __init__(self, workers: int, torch_threads: int) -> None:
+    Args:
+        workers: how many.
+        torch_threads: threads for each of them.
+        runner_class: runs the tasks in a worker; made without arguments, with a ``run`` like :class:`TaskRunner`'s.
+    """
+
+    def __init__(self, workers: int, torch_threads: int, runner_class: type = TaskRunner) -> None:
         self._torch_threads = torch_threads
+        self._runner_class = runner_class
         self._workers = [self._start() for _ in range(workers)]
 
     def __enter__(self) -> WorkerPool:
@@ -167,7 +174,7 @@ class WorkerPool:
     def _start(self) -> _Worker:
         context = multiprocessing.get_context("spawn")  # CUDA and threads do not survive a fork
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, self._torch_threads), daemon=True)
+        process = context.Process(target=_work, args=(theirs, self._torch_threads, self._runner_class), daemon=True)
         with _thread_variables(self._torch_threads):
             process.start()
         theirs.close()  # so that the pipe closes when the worker dies
