@@ -1,0 +1,116 @@
+"""What one layer saw since the last step: the virtual input of its inputs, and the two factors of its gradient."""
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .errors import ShapeError, UnsupportedModuleError
+from .virtual_inputs import virtual_input_conv, virtual_input_linear
+
+
+class LayerCapture:
+    """Hooks on one ``nn.Linear`` or ``nn.Conv2d``.
+
+    Only forwards that record gradients count, so evaluation under ``torch.no_grad()`` leaves P alone. Several
+    forwards in one step count as one batch made of all their samples.
+    """
+
+    def __init__(self, name: str, module: nn.Module, input_from: nn.Module | None = None) -> None:
+        _refuse_unsupported(name, module)
+        self.name, self.module, self.enabled = name, module, True
+        self.clear()
+        self._handles = [(input_from or module).register_forward_pre_hook(self._see_input)]
+        if isinstance(module, nn.Linear):
+            self._handles.append(module.register_forward_hook(self._see_output))
+
+    @property
+    def dim(self) -> int:
+        """Length of the layer's input vector: what one output unit sees, and a 1 for the bias."""
+        return self.module.weight[0].numel() + (self.module.bias is not None)
+
+    @property
+    def samples(self) -> int:
+        """Samples seen since the last ``clear()``."""
+        return self._samples
+
+    def clear(self) -> None:
+        """Forget what was seen."""
+        self._sum: Tensor | None = None  # of the samples' virtual inputs, (dim,)
+        self._samples = 0
+        self._inputs: list[Tensor] = []  # (b, p) of each forward
+        self._deltas: dict[int, Tensor] = {}  # gradient of each forward's output, (b, q), by its number
+
+    def remove(self) -> None:
+        """Take the hooks off."""
+        for handle in self._handles:
+            handle.remove()
+
+    def virtual_input(self) -> Tensor:
+        """Eq. mean2 (fully connected) or Eq. mean3 with gamma = 1/N (convolution) of all samples seen, (dim,)."""
+        return self._sum / self._samples
+
+    def gradient_factors(self) -> tuple[Tensor, Tensor] | None:
+        """X (b, dim) and D (b, q) with gradient D^T X, or None if some forward has not been back-propagated."""
+        if not self._inputs or len(self._deltas) != len(self._inputs):
+            return None
+        inputs = torch.cat(self._inputs).to(self.module.weight.dtype)
+        deltas = torch.cat([self._deltas[number] for number in range(len(self._inputs))]).to(inputs.dtype)
+        return (inputs if self.module.bias is None else F.pad(inputs, (0, 1), value=1.0)), deltas
+
+    def _see_input(self, _: nn.Module, args: tuple) -> None:
+        if not self.enabled or not torch.is_grad_enabled():
+            return
+        seen = args[0].detach()
+        with torch.autocast(seen.device.type, enabled=False):
+            mean = self._conv_mean(seen) if isinstance(self.module, nn.Conv2d) else self._linear_mean(seen)
+        samples = seen.shape[0] if isinstance(self.module, nn.Conv2d) else seen.numel() // seen.shape[-1]
+        self._sum = mean * samples if self._sum is None else self._sum + mean * samples
+        self._samples += samples
+
+    def _linear_mean(self, seen: Tensor) -> Tensor:
+        mean = virtual_input_linear(seen, bias=self.module.bias is not None)
+        if len(mean) != self.dim:
+            wanted = self.module.in_features
+            raise ShapeError(f"{self.name}: input_from sees {seen.shape[-1]} features, the layer takes {wanted}")
+        return mean
+
+    def _conv_mean(self, seen: Tensor) -> Tensor:
+        conv = self.module
+        if seen.dim() == 3:
+            seen = seen.unsqueeze(0)
+        sides = conv._reversed_padding_repeated_twice  # what the layer itself pads with; covers 'same' and all modes
+        mode = "constant" if conv.padding_mode == "zeros" else conv.padding_mode
+        weights = seen.new_full((len(seen),), 1.0 / len(seen), dtype=torch.float32)
+        return virtual_input_conv(
+            F.pad(seen, sides, mode=mode),
+            conv.kernel_size,
+            weights,
+            conv.stride,
+            0,
+            dilation=conv.dilation,
+            bias=conv.bias is not None,
+        )
+
+    def _see_output(self, _: nn.Module, args: tuple, output: Tensor) -> None:
+        if not self.enabled or not torch.is_grad_enabled() or not output.requires_grad:
+            return
+        number, deltas = len(self._inputs), self._deltas
+        self._inputs.append(args[0].detach().reshape(-1, args[0].shape[-1]))
+
+        def keep(gradient: Tensor) -> None:
+            rows = gradient.detach().reshape(-1, gradient.shape[-1])
+            deltas[number] = deltas[number] + rows if number in deltas else rows  # a second backward of one graph adds
+
+        output.register_hook(keep)
+
+
+def _refuse_unsupported(name: str, module: nn.Module) -> None:
+    if not isinstance(module, nn.Linear | nn.Conv2d):
+        raise UnsupportedModuleError(f"{name}: {type(module).__name__} is neither nn.Linear nor nn.Conv2d")
+    if isinstance(module, nn.Conv2d) and module.groups != 1:
+        raise UnsupportedModuleError(
+            f"{name}: a convolution with groups={module.groups} has an input correlation per group; only groups=1 works"
+        )
+    if isinstance(module.weight, nn.parameter.UninitializedParameter):
+        raise UnsupportedModuleError(f"{name}: run the lazy layer once before giving it to RLSPreconditioner")

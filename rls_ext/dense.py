@@ -1,0 +1,171 @@
+"""P as a full p x p matrix: the paper's recursion, written out."""
+from __future__ import annotations
+
+import warnings
+
+import torch
+from torch import Tensor
+
+from .errors import ForgettingOverflowError, PositiveDefinitenessError, PositiveDefinitenessWarning
+
+_HALF = (torch.float16, torch.bfloat16)
+_UPDATES_BETWEEN_CHECKS = 32  # on an accelerator: looking at a flag waits for the device
+
+
+class DenseInverse:
+    """P_n of Eqs. kn and inverse_Phi2 as one matrix, in any float type.
+
+    float16 and bfloat16 round after every operation, in the order of the released code, so that its numbers come out.
+    float32 and float64 update in place and keep P exactly symmetric.
+
+    Rounding can make P indefinite. Every update looks at x^T P x and at the diagonal it would leave behind; a negative
+    one, beyond rounding noise, is a loss of positive definiteness. Then P restarts from I/delta with a
+    ``PositiveDefinitenessWarning`` (``on_loss="recover"``) or a ``PositiveDefinitenessError`` is raised and P stays as
+    it was (``on_loss="raise"``). Within noise an input tells P nothing new and is skipped.
+    """
+
+    kind = "dense"
+
+    def __init__(
+        self, dim: int, delta: float, beta: float, dtype: torch.dtype, device: torch.device, on_loss: str = "recover"
+    ) -> None:
+        self.dim, self.delta, self.beta, self.dtype, self.on_loss = dim, delta, beta, dtype, on_loss
+        self.matrix = torch.zeros(0, 0, dtype=dtype, device=device)
+        self.reset()
+
+    @classmethod
+    def from_matrix(cls, matrix: Tensor, delta: float, beta: float, rank: int, on_loss: str) -> DenseInverse:
+        """Go on from a P_n that some other form has reached."""
+        form = cls.__new__(cls)
+        form.dim, form.delta, form.beta, form.dtype, form.on_loss = len(matrix), delta, beta, matrix.dtype, on_loss
+        form.matrix, form.rank = matrix, rank
+        form._clear_flag()
+        return form
+
+    def reset(self) -> None:
+        """Start again from P_0 = I/delta."""
+        self.matrix = torch.zeros(self.dim, self.dim, dtype=self.dtype, device=self.matrix.device)
+        self.matrix.diagonal().fill_(1.0 / self.delta)
+        self.rank = 0
+        self._clear_flag()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the matrix."""
+        return self.matrix.nbytes
+
+    @property
+    def row_cost(self) -> int:
+        """Multiplications for one row of a gradient."""
+        return self.dim * self.dim
+
+    def update(self, block: Tensor) -> None:
+        """Phi <- beta Phi + X^T X for a block (b, p): one forgetting step, then one input after the other."""
+        block = block.to(self.dtype)
+        if self._subtract_block(block):
+            self.rank = min(self.dim, self.rank + len(block))
+            return
+        self.reset()
+        self._warn()
+        if self._subtract_block(block):
+            self.rank = min(self.dim, len(block))
+        else:
+            self.reset()  # the input alone overflows the dtype: nothing to be learned from it
+
+    def _subtract_block(self, block: Tensor) -> bool:
+        saved = self.matrix.clone() if len(block) > 1 and self.on_loss == "raise" else None
+        for index, x in enumerate(block):
+            try:
+                if not self._subtract(x, self.beta if index == 0 else 1.0):
+                    return False
+            except (PositiveDefinitenessError, ForgettingOverflowError):
+                if saved is not None:
+                    self.matrix = saved
+                raise
+        return True
+
+    def _subtract(self, x: Tensor, beta: float) -> bool:
+        """P <- (P - P x x^T P / (beta + x^T P x)) / beta; False if that would not be a positive definite matrix."""
+        px = self.matrix @ x  # (p,)
+        quadratic = torch.dot(x, px)
+        diagonal = self.matrix.diagonal()
+        wide = x.float() if self.dtype in _HALF else x
+        noise = 4 * torch.finfo(self.dtype).eps * diagonal.max() * torch.dot(wide, wide)
+        left = diagonal - px * px / (quadratic + beta)
+        sound = (quadratic >= -noise) & (left > 0).all() & torch.isfinite(left / beta).all()
+        if not self._accept(sound, left, beta):
+            return False
+        px = torch.where(sound & (quadratic > 0), px, 0)
+        if self.dtype in _HALF:
+            self.matrix.sub_(torch.outer(px, px).div_(quadratic + beta))
+        else:
+            scaled = px / torch.sqrt(quadratic.clamp_min(0) + beta)  # v v^T rounds alike on both sides of the diagonal
+            self.matrix.addr_(scaled, scaled, alpha=-1)
+        if beta != 1.0:
+            self.matrix.div_(beta)
+        return True
+
+    def _accept(self, sound: Tensor, left: Tensor, beta: float) -> bool:
+        if self.matrix.device.type != "cpu":
+            self._unsound |= ~sound
+            self._unchecked += 1
+            if self._unchecked < _UPDATES_BETWEEN_CHECKS:
+                return True
+            sound = ~self._unsound
+            self._clear_flag()
+        if bool(sound):
+            return True
+        if bool(torch.isfinite(left).all()) and not bool(torch.isfinite(left / beta).all()):
+            raise ForgettingOverflowError(
+                f"P no longer fits {self.dtype}: directions without new inputs grow as beta**-n (beta={beta}). "
+                "Call reset(), use a beta nearer to 1, or a wider dtype."
+            )
+        if self.on_loss == "raise":
+            raise PositiveDefinitenessError(
+                f"rounding in {self.dtype} would make the dense P indefinite. "
+                'Use form="factored", a wider dtype, or on_loss="recover".'
+            )
+        return False
+
+    def _warn(self) -> None:
+        warnings.warn(
+            f"the dense P in {self.dtype} lost positive definiteness and was restarted from I/delta; "
+            'form="factored" does not lose it',
+            PositiveDefinitenessWarning,
+            stacklevel=4,
+        )
+
+    def _clear_flag(self) -> None:
+        self._unsound = torch.zeros((), dtype=torch.bool, device=self.matrix.device)
+        self._unchecked = 0
+
+    def gain(self, x: Tensor) -> Tensor:
+        """k_n of Eq. kn for x (p,), in the dtype of P."""
+        x = x.to(self.dtype)
+        px = self.matrix @ x
+        return px / (self.beta + torch.dot(x, px))
+
+    def precondition(self, gradient: Tensor) -> Tensor:
+        """g P for g (m, p) in the dtype of P."""
+        if len(gradient) == 1:
+            return (self.matrix @ gradient[0]).unsqueeze(0)  # P is symmetric; a row at a time is fastest as P g
+        return gradient @ self.matrix
+
+    def dense(self) -> Tensor:
+        """A copy of P."""
+        return self.matrix.clone()
+
+    def state(self) -> dict:
+        """Tensors and numbers that restore this form."""
+        return {"matrix": self.matrix.clone(), "rank": self.rank}
+
+    def load(self, state: dict) -> None:
+        """Restore from ``state()``."""
+        self.matrix = state["matrix"].to(device=self.matrix.device, dtype=self.dtype, copy=True)
+        self.rank = int(state["rank"])
+        self._clear_flag()
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> None:
+        """Move to a device and a dtype."""
+        self.matrix, self.dtype = self.matrix.to(device=device, dtype=dtype), dtype
+        self._clear_flag()

@@ -1,0 +1,244 @@
+"""P as a multiple of the identity plus a term of low rank: exact, small and always positive definite.
+
+With sigma = delta beta^n, Phi_n = sigma I + (sum of beta^(n-i) x_i x_i^T) differs from a multiple of the identity
+only on the span of the inputs seen. With Q (r, p) an orthonormal basis of that span, as rows, and S the inverse of
+Phi_n on it,
+
+    P_n = (I - Q^T Q) / sigma + Q^T S Q = alpha I - Q^T (alpha I - S) Q,      alpha = 1 / sigma.
+
+A new input x = Q^T h + d, d orthogonal to Q, adds the row d/|d| to Q if d says anything new; then
+Phi <- beta Phi + x x^T is a rank-one change of S alone. docs/rls.md has the derivation.
+"""
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from .basis import OrthonormalBasis
+from .errors import ForgettingOverflowError
+from .square_root import SquareRootCore
+
+_UPDATES_BETWEEN_CHECKS = 32  # on an accelerator: dropping superfluous rows waits for the device
+
+
+class FactoredInverse:
+    """P_n as the basis Q and the core S = T T^T of the module's docstring; S is float64 (float32 on MPS)."""
+
+    kind = "factored"
+
+    def __init__(
+        self,
+        dim: int,
+        delta: float,
+        beta: float,
+        dtype: torch.dtype,
+        device: torch.device,
+        *,
+        rank_tol: float | None = None,
+        whole_from: int | None = None,
+    ) -> None:
+        """rank_tol: change of P, relative to |P|, below which a new direction is left out.
+        whole_from: rank at which the basis becomes the whole space, Q = I (default: when it is, at rank p).
+        """
+        self.dim, self.delta, self.beta, self.dtype = dim, delta, beta, dtype
+        self.rank_tol = (1e-14 if dtype == torch.float64 else 1e-7) if rank_tol is None else rank_tol
+        self.whole_from = dim if whole_from is None else min(whole_from, dim)
+        self._place(device)
+        self.reset()
+
+    def _place(self, device: torch.device) -> None:
+        self.device = device
+        self.deferred = device.type != "cpu"  # decide on rows later rather than wait for the device at every update
+        self._core_dtype = torch.float32 if device.type == "mps" else torch.float64
+
+    def reset(self) -> None:
+        """Start again from P_0 = I/delta."""
+        self._log_sigma = math.log(self.delta)
+        self._basis: OrthonormalBasis | None = OrthonormalBasis(self.dim, self.dtype, self._core_dtype, self.device)
+        self._core = SquareRootCore(self._core_dtype, self.device)
+        self._middle: Tensor | None = None  # alpha I - S (S if Q = I), in the precision gradients are multiplied in
+        self._unchecked = 0
+
+    @property
+    def _alpha(self) -> float:
+        return math.exp(-self._log_sigma)
+
+    @property
+    def rank(self) -> int:
+        """Dimension of the span of the inputs seen (on an accelerator, waits for the device)."""
+        self._drop_zero_rows()
+        return self._core.size
+
+    @property
+    def rows(self) -> int:
+        """Rows of Q in use: at least the rank, known without waiting for the device."""
+        return self._core.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, reserve included."""
+        basis = 0 if self._basis is None else self._basis.nbytes
+        return basis + self._core.nbytes + (0 if self._middle is None else self._middle.nbytes)
+
+    @property
+    def row_cost(self) -> int:
+        """Multiplications for one row of a gradient."""
+        return self.rows * self.rows + (0 if self._basis is None else 2 * self.rows * self.dim)
+
+    def update(self, block: Tensor) -> None:
+        """Phi <- beta Phi + X^T X for a block (b, p): one forgetting step, then all inputs at once."""
+        log_sigma = self._log_sigma + math.log(self.beta)
+        self._refuse_overflow(log_sigma)
+        if self._basis is None:
+            coordinates = block.to(self._core_dtype)
+        else:
+            h, rest = self._basis.split(block)  # (b, r), (b, p)
+            directions, parts = self._new_directions(h, rest, block, math.exp(-log_sigma))
+            if len(directions):
+                self._basis.append(directions)
+                self._core.grow(len(directions), self._alpha, self._basis.capacity)
+            coordinates = torch.cat((h, parts), dim=1)
+        self._core.update(coordinates, self.beta)
+        self._log_sigma, self._middle = log_sigma, None
+        self._tidy()
+
+    def _new_directions(self, h: Tensor, rest: Tensor, block: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+        """Orthonormal rows (k, p) for the part D of the block that matters, and D's coordinates (b, k) in them.
+
+        Leaving out a direction of D of length l changes P by at most 2 l |S_n h| + alpha l^2, relative to |P| = alpha.
+        """
+        if len(block) == 1:
+            lengths = torch.linalg.vector_norm(rest, dim=1)  # (1,)
+            directions, mixing = rest / lengths.clamp_min(torch.finfo(rest.dtype).tiny), torch.ones_like(rest[:, :1])
+        else:
+            orthonormal, triangle = torch.linalg.qr(rest.T)  # (p, k), (k, b)
+            turn, lengths, mixing = torch.linalg.svd(triangle, full_matrices=False)
+            directions, mixing = (orthonormal @ turn).T, mixing.T  # D = mixing diag(lengths) directions
+        change = alpha * lengths**2  # (k,)
+        if h.shape[1]:
+            change = change + 2 * lengths * torch.linalg.vector_norm(mixing.T @ self._gains(h), dim=1)
+        size = torch.linalg.vector_norm(block.to(rest.dtype), dim=1).max()
+        kept = (change > self.rank_tol) & (lengths > self._basis.floor * size)
+        if self.deferred:
+            return torch.where(kept[:, None], directions, 0), mixing * torch.where(kept, lengths, 0)
+        return directions[kept], (mixing * lengths)[:, kept]
+
+    def _gains(self, h: Tensor) -> Tensor:
+        """S_n H^T, transposed: (b, r), for coordinates H in the basis."""
+        sh = h @ self._core.inverse
+        system = sh @ h.T  # (b, b)
+        system.diagonal().add_(self.beta)
+        return sh / system if len(h) == 1 else torch.linalg.solve(system, sh)
+
+    def _refuse_overflow(self, log_sigma: float) -> None:
+        limit = math.log(torch.finfo(self.dtype).max) - 1.0
+        if self._basis is not None:
+            fits = -log_sigma < limit
+        elif self.beta == 1.0 or self.deferred:
+            fits = True
+        else:
+            fits = math.log(float(self._core.inverse.diagonal().max())) - math.log(self.beta) < limit
+        if not fits:
+            raise ForgettingOverflowError(
+                f"P no longer fits {self.dtype}: directions without new inputs grow as beta**-n (beta={self.beta}). "
+                "Call reset(), use a beta nearer to 1, or a wider dtype."
+            )
+
+    def _tidy(self) -> None:
+        self._unchecked += 1
+        if self.deferred and self._unchecked >= _UPDATES_BETWEEN_CHECKS:
+            self._drop_zero_rows()
+        if self._basis is not None and self._core.size >= self.whole_from:
+            self._drop_zero_rows()
+            if self._core.size >= self.whole_from:
+                self._become_whole()
+
+    def _drop_zero_rows(self) -> None:
+        if self.deferred and self._basis is not None and self._unchecked:
+            used = self._basis.matrix.any(dim=1).nonzero().flatten()
+            self._basis.keep(used)
+            self._core.keep(used)
+            self._middle = None
+        self._unchecked = 0
+
+    def _become_whole(self) -> None:
+        """Q = I: a root of P in the standard basis is sqrt(alpha) (I - Q^T Q) + Q^T T Q."""
+        q = self._basis.exact()
+        root = q.T @ (self._core.root @ q)
+        if len(q) < self.dim:
+            free = -(q.T @ q)
+            free.diagonal().add_(1.0)
+            root.add_(free, alpha=math.sqrt(self._alpha))
+        self._core, self._basis, self._middle = SquareRootCore.from_root(root), None, None
+
+    def gain(self, x: Tensor) -> Tensor:
+        """k_n of Eq. kn for x (p,), in the core's precision."""
+        if self._basis is None:
+            return self._gains(x.to(self._core_dtype).unsqueeze(0))[0]
+        h, rest = self._basis.split(x.unsqueeze(0))
+        sh = h @ self._core.inverse
+        quadratic = (sh * h).sum() + self._alpha * (rest * rest).sum()
+        return ((rest * self._alpha + sh @ self._basis.exact()) / (self.beta + quadratic))[0]
+
+    def precondition(self, gradient: Tensor) -> Tensor:
+        """g P for g (m, p) in the dtype of P."""
+        if self._core.size == 0:
+            return gradient * self._alpha
+        middle = self._middle if self._middle is not None else self._make_middle()
+        if self._basis is None:
+            return (gradient.to(middle.dtype) @ middle).to(gradient.dtype)
+        q, g = self._basis.matrix, gradient.to(middle.dtype)
+        if len(g) == 1:
+            weights = middle @ (q @ g[0])  # (r,)
+            product = torch.addmv(g[0], q.T, weights, beta=self._alpha, alpha=-1).unsqueeze(0)
+        else:
+            product = torch.addmm(g, (g @ q.T) @ middle, q, beta=self._alpha, alpha=-1)
+        return product.to(gradient.dtype)
+
+    def _make_middle(self) -> Tensor:
+        stored = torch.float64 if self.dtype == torch.float64 else torch.float32
+        if self._basis is None:
+            self._middle = self._core.inverse.to(stored)
+        else:
+            self._middle = (-self._core.inverse).to(stored)
+            self._middle.diagonal().copy_(self._alpha - self._core.inverse.diagonal())
+        return self._middle
+
+    def dense(self) -> Tensor:
+        """P as a (p, p) matrix, computed in the core's precision for moderate p."""
+        if self._basis is None:
+            return self._core.inverse.to(self.dtype, copy=True)
+        exact = self.dim <= 2048 or self.dtype == torch.float64
+        q = self._basis.exact() if exact else self._basis.matrix
+        inverse = self._core.inverse.to(q.dtype)
+        free = torch.eye(self._core.size, dtype=q.dtype, device=q.device) * self._alpha
+        matrix = q.T @ ((inverse - free) @ q)
+        matrix.diagonal().add_(self._alpha)
+        return ((matrix + matrix.T) / 2).to(self.dtype)
+
+    def state(self) -> dict:
+        """Tensors and numbers that restore this form."""
+        self._drop_zero_rows()
+        basis = None if self._basis is None else self._basis.exact()
+        return {"basis": basis, "root": self._core.root.clone(), "log_sigma": self._log_sigma}
+
+    def load(self, state: dict) -> None:
+        """Restore from ``state()``."""
+        self.reset()
+        if state["basis"] is None:
+            self._basis = None
+        else:
+            self._basis.append(state["basis"].to(device=self.device, dtype=self._core_dtype))
+        self._core = SquareRootCore.from_root(state["root"].to(device=self.device, dtype=self._core_dtype, copy=True))
+        self._log_sigma = float(state["log_sigma"])
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> None:
+        """Move to a device and a dtype."""
+        self._drop_zero_rows()
+        self.dtype, self._middle = dtype, None
+        self._place(device)
+        self._core = self._core.to(device, self._core_dtype)
+        if self._basis is not None:
+            self._basis = self._basis.to(device, dtype, self._core_dtype)
