@@ -1,7 +1,7 @@
 """First-frame augmentation: the initial patch moved, mirrored, blurred, rescaled and rotated.
 
-The patch is first cut out with a wide margin (``expansion``); each augmentation is a picture operation on that wide patch
-followed by a crop of its middle, moved by ``shift``. Only the shift moves the target in the result.
+The patch is first cut out with a wide margin; each augmentation is a picture operation on that wide patch followed by a
+crop of its middle, moved by ``shift``. Only the shift moves the target in the result.
 """
 from __future__ import annotations
 

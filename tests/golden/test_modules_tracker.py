@@ -13,7 +13,7 @@ import torch
 from pytracking.features import augmentation as aug
 from pytracking.features.crop import CONVENTIONS, sample_patch
 from pytracking.features.windows import hann2d, hann2d_clipped
-from pytracking.tracker.dimp.localization import Localizer, ScoreMapGeometry, find_peak
+from pytracking.tracker.dimp.localization import Localizer, find_peak
 from pytracking.tracker.dimp.memory import SampleMemory
 
 THRESHOLDS = {  # of the two settings that modules/README.md names
@@ -126,7 +126,6 @@ def test_modules_localize(golden_dir: Path, convention: str, setting: str) -> No
     sample_pos, target_size = np.array([117.5, 186.5]), np.array([65.0, 56.0])
     for i in numbered(golden, r"(\d+)_score"):
         scores = golden[f"{i}_score"]
-        feature = np.array(scores.shape) - 1
         localize = Localizer(
             not_found_threshold=thresholds["not_found"],
             distractor_threshold=thresholds["distractor"],
@@ -137,9 +136,9 @@ def test_modules_localize(golden_dir: Path, convention: str, setting: str) -> No
             window=hann2d(scores.shape, convention=convention)[0, 0].numpy() if setting == "vot" else None,
             second_peak_without_window=setting == "vot",
         )
-        geometry = ScoreMapGeometry(16 * feature, feature, sample_pos, 1.05)
+        cell_size = np.full(2, 16 * 1.05)  # stride times frame pixels per patch pixel
         for suffix, pos in {"": np.array([115.0, 188.0]), "_posoff": sample_pos + [70, -110]}.items():
-            found = localize(scores, geometry, pos, target_size)
+            found = localize(scores, cell_size, pos - sample_pos, target_size)
             key = f"{i}_{setting}{suffix}"
             assert found.flag == golden[f"{key}_flag"], key
             np.testing.assert_allclose(found.translation, golden[f"{key}_translation"], atol=1e-3, err_msg=key)

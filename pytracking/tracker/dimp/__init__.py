@@ -1,0 +1,7 @@
+"""DiMP (Bhat et al., 2019) and the baselines of the paper that differ in the online learner."""
+
+
+def get_tracker_class() -> type:
+    from pytracking.tracker.dimp.dimp import DimpTracker
+
+    return DimpTracker

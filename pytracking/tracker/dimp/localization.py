@@ -12,21 +12,6 @@ Flag = Literal["normal", "uncertain", "hard_negative", "not_found"]
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreMapGeometry:
-    """What a cell of the score map means in the frame."""
-
-    image_size: np.ndarray  # (2,) h, w of the patch the scores come from, pixels
-    output_size: np.ndarray  # (2,) h, w of the score map without the extra row and column of an even filter
-    sample_pos: np.ndarray  # (2,) y, x of the patch's middle in the frame
-    sample_scale: float  # frame pixels per patch pixel
-
-    @property
-    def cell(self) -> np.ndarray:
-        """Height and width of a cell in frame pixels."""
-        return self.image_size / self.output_size * self.sample_scale
-
-
-@dataclass(frozen=True, slots=True)
 class Localization:
     """Where the target is, relative to the patch's middle."""
 
@@ -61,42 +46,40 @@ class Localizer:
     hard_sample_threshold: float | None = None  # a lower peak is learnt from at once
 
     def __call__(
-        self, scores: np.ndarray, geometry: ScoreMapGeometry, pos: np.ndarray, target_size: np.ndarray
+        self, scores: np.ndarray, cell_size: np.ndarray, last_offset: np.ndarray, target_size: np.ndarray
     ) -> Localization:
         """Localises the target.
 
         Args:
             scores: (h, w) of the classifier.
-            geometry: of the patch they come from.
-            pos: (y, x) of the target in the last frame.
+            cell_size: (h, w) of a cell of the map, in frame pixels.
+            last_offset: (y, x) of the target in the last frame, from the patch's middle, in frame pixels.
             target_size: (h, w) in frame pixels.
         """
         windowed = scores if self.window is None else scores * self.window
         rest = scores if self.second_peak_without_window else windowed
         first = find_peak(windowed)
-        flag, peak = self._judge(first, rest, geometry, pos, target_size)
-        return Localization(flag, peak.translation * geometry.cell, rest, float(rest.max()))
+        flag, peak = self._judge(first, rest, last_offset / cell_size, target_size / cell_size)
+        return Localization(flag, peak.translation * cell_size, rest, float(rest.max()))
 
     def _judge(
-        self, first: Peak, rest: np.ndarray, geometry: ScoreMapGeometry, pos: np.ndarray, target_size: np.ndarray
-    ) -> tuple[Flag, Peak]:
+        self, first: Peak, rest: np.ndarray, last_offset: np.ndarray, target_size: np.ndarray
+    ) -> tuple[Flag, Peak]:  # from here on everything is in cells
         if first.score < self.not_found_threshold:
             return "not_found", first
         if self.uncertain_threshold is not None and first.score < self.uncertain_threshold:
             return "uncertain", first
         if self.hard_sample_threshold is not None and first.score < self.hard_sample_threshold:
             return "hard_negative", first
-        second = find_peak(self._without_neighborhood(rest, first, geometry, target_size))
+        second = find_peak(self._without_neighborhood(rest, first, target_size))
         if second.score > self.distractor_threshold * first.score:
-            return self._judge_rivals(first, second, rest.shape, geometry, pos)
+            return self._judge_rivals(first, second, rest.shape, last_offset)
         if second.score > self.hard_negative_threshold * first.score and second.score > self.not_found_threshold:
             return "hard_negative", first
         return "normal", first
 
-    def _without_neighborhood(
-        self, scores: np.ndarray, peak: Peak, geometry: ScoreMapGeometry, target_size: np.ndarray
-    ) -> np.ndarray:
-        half = self.neighborhood_scale * target_size / geometry.cell / 2  # cells
+    def _without_neighborhood(self, scores: np.ndarray, peak: Peak, target_size: np.ndarray) -> np.ndarray:
+        half = self.neighborhood_scale * target_size / 2
         (top, bottom), (left, right) = (
             (max(round(float(peak.cell[axis] - half[axis])), 0), max(round(float(peak.cell[axis] + half[axis] + 1)), 0))
             for axis in (0, 1)
@@ -106,10 +89,10 @@ class Localizer:
         return scores
 
     def _judge_rivals(
-        self, first: Peak, second: Peak, shape: tuple[int, int], geometry: ScoreMapGeometry, pos: np.ndarray
+        self, first: Peak, second: Peak, shape: tuple[int, int], last_offset: np.ndarray
     ) -> tuple[Flag, Peak]:
         """Two peaks of almost equal height: the one near where the target was, if the other is far, else unknown."""
-        expected = (pos - geometry.sample_pos) / geometry.cell if self.displacement_origin == "new" else np.zeros(2)
+        expected = last_offset if self.displacement_origin == "new" else np.zeros(2)
         far = self.displacement_scale * np.sqrt(shape[0] * shape[1]) / 2
         moved_first = np.linalg.norm(first.translation - expected)
         moved_second = np.linalg.norm(second.translation - expected)

@@ -7,9 +7,9 @@ import torch
 class SampleMemory:
     """Features, boxes and weights of the first frame's augmented samples and of the most useful later ones.
 
-    A new sample starts ``1 / (1 - learning_rate)`` times as heavy as the one before it, and all weights are kept at sum 1,
-    so that old samples fade. When the memory is full the lightest one makes room, never one of the first frame's if
-    these are guaranteed a minimum weight.
+    A new sample starts ``1 / (1 - learning_rate)`` times as heavy as the one before it, and all weights are kept at
+    sum 1, so that old samples fade. When the memory is full the lightest one makes room, never one of the first frame's
+    if these are guaranteed a minimum weight.
 
     Args:
         features: (n, C, H, W) of the first frame's samples.
@@ -35,7 +35,7 @@ class SampleMemory:
         self._last_index: int | None = None
         self._features = features.new_zeros(size, *features.shape[1:])
         self._features[: self.num_init] = features[: self.num_init]
-        self._boxes = boxes.new_ones(size, 4)
+        self._boxes = boxes.new_zeros(size, 4)
         self._boxes[: self.num_init] = boxes[: self.num_init]
         self._weights = torch.zeros(size)  # on the CPU: a few numbers, read and changed one by one
         self._weights[: self.num_init] = 1 / self.num_init
@@ -62,7 +62,7 @@ class SampleMemory:
 
     @property
     def all_boxes(self) -> torch.Tensor:
-        """(size, 4): as `boxes`, with ones for the places still free."""
+        """(size, 4): as `boxes`, with zeros for the places still free."""
         return self._boxes
 
     def add(self, feature: torch.Tensor, box: torch.Tensor, learning_rate: float | None = None) -> int:

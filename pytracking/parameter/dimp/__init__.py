@@ -1,0 +1,1 @@
+"""DiMP and the baselines of the paper: one small file a variant."""

@@ -1,0 +1,9 @@
+"""BGD-DiMP with a slow-moving average of the filters (BGD-DiMP^sm), short-term."""
+from dataclasses import replace
+
+from pytracking.parameter.dimp import bgd
+from pytracking.tracker.dimp.params import DimpParams
+
+
+def parameters() -> DimpParams:
+    return replace(bgd.parameters(), ema_alpha=0.01)

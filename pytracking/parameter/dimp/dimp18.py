@@ -1,0 +1,6 @@
+"""DiMP-18 as published."""
+from pytracking.tracker.dimp.params import DimpParams
+
+
+def parameters() -> DimpParams:
+    return DimpParams(weights="dimp18.pth")

@@ -1,0 +1,6 @@
+"""Beyond the paper: P learns from positions drawn from all samples instead of from one virtual input."""
+from pytracking.tracker.rls_dimp.params import RlsDimpParams
+
+
+def parameters() -> RlsDimpParams:
+    return RlsDimpParams(block_input="block")

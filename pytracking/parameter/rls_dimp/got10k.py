@@ -1,0 +1,6 @@
+"""RLS-DiMP for GOT-10k, whose protocol wants a network trained on GOT-10k alone."""
+from pytracking.tracker.rls_dimp.params import RlsDimpParams
+
+
+def parameters() -> RlsDimpParams:
+    return RlsDimpParams(weights="dimp50_got10k.pth")

@@ -1,0 +1,6 @@
+"""RLS-DiMP as in the paper, with its learning rate for long-term benchmarks (LaSOT, OxUvA, TLP)."""
+from pytracking.tracker.rls_dimp.params import RlsDimpParams
+
+
+def parameters() -> RlsDimpParams:
+    return RlsDimpParams(step_length=3e-3)

@@ -1,0 +1,65 @@
+"""Debug views of a DiMP-style tracker: frame and box, score map, and what the learner does, as one figure a frame."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+class DebugViews:
+    """Draws nothing at level 0, each update's frame at level 1, every frame at level 2 and above.
+
+    Figures go to ``folder`` as ``frame_00042.png``, or to a window where no folder is given. matplotlib is only
+    imported when something is drawn.
+    """
+
+    def __init__(self, level: int, folder: Path | str | None = None) -> None:
+        self.level = level
+        self.folder = None if folder is None else Path(folder)
+        self.start()
+
+    def start(self) -> None:
+        """Forgets the curves of the last sequence."""
+        self._frames: list[int] = []
+        self._loss: list[float] = []
+        self._rank: list[int] = []
+        self._kibibytes: list[float] = []
+
+    def show(self, frame_number: int, image: np.ndarray, output: dict[str, Any], scores: np.ndarray) -> None:
+        """Draws one frame's output."""
+        if self.level < 1:
+            return
+        learner = output["learner"]
+        if learner["updated"]:
+            self._frames.append(frame_number)
+            self._loss.append(learner["loss"])
+            self._rank.append(learner["rank"])
+            self._kibibytes.append(learner["nbytes"] / 1024)
+        if learner["updated"] or self.level > 1:
+            self._draw(frame_number, image, output, scores)
+
+    def _draw(self, frame_number: int, image: np.ndarray, output: dict[str, Any], scores: np.ndarray) -> None:
+        from matplotlib import pyplot as plt
+        from matplotlib.patches import Rectangle
+
+        figure, axes = plt.subplots(2, 2, num="DiMP", clear=True, figsize=(11, 7), layout="constrained")
+        x, y, w, h = output["target_bbox"]
+        axes[0, 0].imshow(image)
+        axes[0, 0].add_patch(Rectangle((x, y), w, h, fill=False, edgecolor="yellow", linewidth=2))
+        axes[0, 0].set_title(f"frame {frame_number}: {output['flag']}, score {output['score']:.2f}")
+        axes[0, 0].set_axis_off()
+        shown = axes[0, 1].imshow(scores, vmin=min(0.0, float(scores.min())), vmax=max(1.0, float(scores.max())))
+        axes[0, 1].set_title("score map")
+        figure.colorbar(shown, ax=axes[0, 1])
+        axes[1, 0].plot(self._frames, self._loss, marker=".")
+        axes[1, 0].set(title="loss when an update starts", xlabel="frame")
+        axes[1, 1].plot(self._frames, self._rank, marker=".", label="rank of P's change")
+        axes[1, 1].plot(self._frames, self._kibibytes, marker=".", label="size of P, KiB")
+        axes[1, 1].set(title="what the learner keeps", xlabel="frame")
+        axes[1, 1].legend(loc="upper left")
+        if self.folder is None:
+            plt.pause(0.001)
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        figure.savefig(self.folder / f"frame_{frame_number:05d}.png", dpi=80)

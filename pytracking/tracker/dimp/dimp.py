@@ -1,0 +1,204 @@
+"""The DiMP tracker: a filter learnt online finds the target, the IoU-Net fits the box."""
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ltr.models.tracking.dimpnet import DiMPNet
+from pytracking.features.augmentation import dropout_copies
+from pytracking.features.crop import sample_patch
+from pytracking.features.windows import hann2d
+from pytracking.tracker.base import BaseTracker
+from pytracking.tracker.dimp.debug import DebugViews
+from pytracking.tracker.dimp.first_frame import sample_first_frame
+from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
+from pytracking.tracker.dimp.learner import (
+    GradientDescentLearner,
+    MovingAverageLearner,
+    OnlineLearner,
+    SteepestDescentLearner,
+)
+from pytracking.tracker.dimp.localization import Flag, Localizer
+from pytracking.tracker.dimp.memory import SampleMemory
+from pytracking.tracker.dimp.network import load_dimp_network
+from pytracking.tracker.dimp.params import DimpParams, with_recommendations
+from pytracking.tracker.dimp.refinement import BoxRefiner
+from pytracking.utils.device import select_device
+
+
+class DimpTracker(BaseTracker):
+    """DiMP, composed of its parts; subclasses and parameters choose the online learner.
+
+    Args:
+        params: see :class:`DimpParams`.
+        network: to use instead of the one in ``params.network_file``; in eval mode, on the parameters' device.
+    """
+
+    params: DimpParams
+
+    def __init__(self, params: DimpParams, network: DiMPNet | None = None) -> None:
+        self.device = select_device(params.device)
+        self.network = network or load_dimp_network(params.network_file, self.device)
+        params = with_recommendations(params, self.network.metadata.get("tracker", {}))
+        super().__init__(params)
+        self.learner = self.make_learner()
+        self.refiner = BoxRefiner(params)
+        self.debug = DebugViews(params.debug, params.debug_dir)
+
+    def make_learner(self) -> OnlineLearner:
+        """The learner of the update stage."""
+        params = self.params
+        if params.learner == "steepest_descent":
+            learner: OnlineLearner = SteepestDescentLearner(self.network.classifier.filter_optimizer)
+        elif params.learner == "gradient_descent":
+            learner = GradientDescentLearner(params.step_length)
+        else:
+            raise ValueError(f"learner must be 'steepest_descent' or 'gradient_descent', got {params.learner!r}")
+        return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
+
+    @torch.no_grad()
+    def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any]:
+        """Starts on ``info["init_bbox"]``; ``info["seed"]`` (default 0) fixes everything random."""
+        start = time.perf_counter()
+        params = self.params
+        self.generator = torch.Generator().manual_seed(int(info.get("seed", 0)))
+        self.patch_size = np.full(2, params.image_sample_size)
+        self.state = TargetState.from_box(info["init_bbox"], image.shape[:2], self.patch_size, params.search_area_scale)
+        self.frame_number = 1
+        samples = sample_first_frame(image, self.state, params, self.generator, self.device)
+        backbone = self.network.backbone_features(self.network.normalise(samples.patches))
+        features, boxes = self._with_dropout(self.network.classification_features(backbone), samples.boxes)
+        if params.use_iou_net:
+            reference = {layer: maps[:1] for layer, maps in backbone.items()}
+            self.target_iou = self.network.target_iou(reference, samples.boxes[0])
+        self.filters = self.network.classifier.get_filter(features, boxes, params.net_opt_iter)  # (1, C, k, k)
+        self.learner.start(self.filters, self.generator)
+        self.memory = SampleMemory(
+            features,
+            boxes,
+            size=params.sample_memory_size,
+            learning_rate=params.learning_rate,
+            init_samples_minimum_weight=params.init_samples_minimum_weight,
+        )
+        self._measure_score_map(features)
+        self.debug.start()
+        return {"time": time.perf_counter() - start}
+
+    def _with_dropout(self, features: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
+        count = self.params.augmentation.dropout_copies
+        if not count:
+            return features, boxes
+        probability = self.params.augmentation.dropout_probability
+        copies = dropout_copies(features[:1], count, probability, self.generator)
+        return torch.cat([features, copies]), torch.cat([boxes, boxes[:1].expand(count, 4)])
+
+    def _measure_score_map(self, features: Tensor) -> None:
+        params = self.params
+        kernel = np.array(self.filters.shape[-2:])
+        self.feature_size = np.array(features.shape[-2:])
+        score_size = self.feature_size + 1 - kernel % 2
+        # A filter whose middle falls between cells sees the target best when the patch is moved by half a cell.
+        self.sample_offset = (self.feature_size + kernel) % 2 * self.patch_size / (2 * self.feature_size)
+        window = None
+        if params.window_output:
+            window = hann2d(tuple(score_size.tolist()), convention=params.crop_convention)[0, 0].numpy()
+        self.localize = Localizer(
+            not_found_threshold=params.target_not_found_threshold,
+            distractor_threshold=params.distractor_threshold,
+            hard_negative_threshold=params.hard_negative_threshold,
+            displacement_scale=params.displacement_scale,
+            neighborhood_scale=params.target_neighborhood_scale,
+            displacement_origin=params.displacement_origin,
+            window=window,
+            second_peak_without_window=params.perform_hn_without_windowing,
+            uncertain_threshold=params.uncertain_threshold,
+            hard_sample_threshold=params.hard_sample_threshold,
+        )
+
+    @torch.no_grad()
+    def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Finds the target in the next frame; see :meth:`BaseTracker.track` for the output."""
+        params, state = self.params, self.state
+        self.frame_number += 1
+        patch, frame = self._cut_patch(image)
+        backbone = self.network.backbone_features(self.network.normalise(patch))
+        features = self.network.classification_features(backbone)
+        scores = self.network.classifier.classify(self.filters, features)[0].cpu().numpy()  # (h, w)
+        cell_size = self.patch_size / self.feature_size * frame.scale
+        found = self.localize(scores, cell_size, state.pos - frame.pos, state.size)
+        if found.flag != "not_found":
+            state.move_to(frame.pos + found.translation, params.target_inside_ratio)
+            if params.use_iou_net:
+                self._refine(backbone, frame, found.flag)
+        num_iter = self._learn(features, frame, found.flag)
+        output: dict[str, Any] = {
+            "target_bbox": state.box,
+            "score": found.max_score,
+            "flag": found.flag,
+            "translation": found.translation,
+            "learner": {
+                "updated": num_iter > 0,
+                "num_iter": num_iter,
+                "loss": self.learner.loss,
+                **self.learner.report(),
+            },
+        }
+        self._add_optional(output, found.scores)
+        self.debug.show(self.frame_number, image, output, found.scores)
+        return output
+
+    def _cut_patch(self, image: np.ndarray) -> tuple[Tensor, PatchFrame]:
+        params, state = self.params, self.state
+        patch, crop = sample_patch(
+            image,
+            state.pos + self.sample_offset * state.scale,
+            state.scale,
+            self.patch_size,
+            convention=params.crop_convention,
+            border=params.border_mode,
+            max_scale_change=params.patch_max_scale_change,
+            device=self.device,
+        )
+        return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
+
+    def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag) -> None:
+        state = self.state
+        box = frame.box_in_patch(state.pos, state.size)
+        refined = self.refiner(box, self.target_iou.at(backbone), self.generator, self.device)
+        if refined is None:
+            return
+        state.pos, size = frame.target_in_frame(refined)
+        state.resize(size, rescale=self.params.update_scale_when_uncertain or flag != "uncertain")
+
+    def _learn(self, features: Tensor, frame: PatchFrame, flag: Flag) -> int:
+        """Stores the sample and updates the filter where the flag and the schedule say so; returns the recursions."""
+        params = self.params
+        if not params.update_classifier:
+            return 0
+        trusted = flag in ("normal", "hard_negative")
+        if trusted:
+            box = torch.tensor(frame.box_in_patch(self.state.pos, self.state.size), dtype=torch.float32)
+            rate = params.hard_negative_learning_rate if flag == "hard_negative" else None
+            self.memory.add(features, box.to(self.device), rate)
+        num_iter = 0
+        if flag == "hard_negative":
+            num_iter = params.net_opt_hn_iter
+        elif (trusted or params.update_when_lost) and (self.frame_number - 1) % params.train_skipping == 0:
+            num_iter = params.net_opt_update_iter
+        if num_iter > 0:
+            problem = self.network.objective(self.memory.features, self.memory.boxes, self.memory.weights)
+            self.filters = self.learner.update(problem, self.filters, num_iter)
+        return num_iter
+
+    def _add_optional(self, output: dict[str, Any], scores: np.ndarray) -> None:
+        if self.params.output_score_map:
+            output["score_map"] = scores
+        if self.params.output_presence:
+            x, y, w, h = output["target_bbox"]
+            height, width = self.state.image_size.tolist()
+            output["present"] = output["flag"] != "not_found"
+            output.update(xmin=x / width, xmax=(x + w) / width, ymin=y / height, ymax=(y + h) / height)

@@ -1,0 +1,74 @@
+"""Where the target is, and how frame and patch coordinates relate. Points are (y, x), sizes (h, w), in pixels."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class PatchFrame:
+    """The coordinates of a patch: ``pos`` is the frame position of its middle, ``scale`` frame pixels per its pixel."""
+
+    pos: np.ndarray  # (2,)
+    scale: float
+    size: np.ndarray  # (2,) of the patch
+
+    def box_in_patch(self, pos: np.ndarray, size: np.ndarray) -> np.ndarray:
+        """The box ``[x, y, w, h]`` in the patch of a target at ``pos`` with ``size`` in the frame."""
+        center = (pos - self.pos) / self.scale + (self.size - 1) / 2
+        size_in_patch = size / self.scale
+        top_left = center - (size_in_patch - 1) / 2
+        return np.concatenate([top_left[::-1], size_in_patch[::-1]])
+
+    def target_in_frame(self, box: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Position and size in the frame of a box ``[x, y, w, h]`` in the patch, as the IoU-Net returns it.
+
+        Not quite the inverse of :meth:`box_in_patch`: published DiMP trackers take the middle of a refined box at
+        ``x + w / 2``, that of a box on its way into the patch at ``x + (w - 1) / 2``, and networks are tuned with that.
+        """
+        center = (box[:2] + box[2:] / 2)[::-1]
+        return (center - (self.size - 1) / 2) * self.scale + self.pos, box[:1:-1] * self.scale
+
+
+@dataclass(slots=True)
+class TargetState:
+    """Position and size of the target, and the scale at which it is looked at."""
+
+    pos: np.ndarray  # (2,)
+    size: np.ndarray  # (2,)
+    scale: float  # frame pixels per patch pixel
+    base_size: np.ndarray  # (2,) of the target in a patch, when the scale is right
+    image_size: np.ndarray  # (2,) of the frame
+
+    @classmethod
+    def from_box(
+        cls, box: np.ndarray, image_size: tuple[int, int], patch_size: np.ndarray, search_area_scale: float
+    ) -> TargetState:
+        """Starts at ``[x, y, w, h]``, with the patch ``search_area_scale`` target sizes wide.
+
+        Raises:
+            ValueError: if the box has no area.
+        """
+        x, y, w, h = (float(number) for number in box)
+        if not (np.isfinite([x, y, w, h]).all() and w > 0 and h > 0):
+            raise ValueError(f"init_bbox must be finite [x, y, w, h] with w > 0 and h > 0, got {[x, y, w, h]}")
+        size = np.array([h, w])
+        scale = float(search_area_scale * np.sqrt(size.prod() / patch_size.prod()))
+        return cls(np.array([y + (h - 1) / 2, x + (w - 1) / 2]), size, scale, size / scale, np.array(image_size))
+
+    @property
+    def box(self) -> list[float]:
+        """``[x, y, w, h]``."""
+        return [*(self.pos - (self.size - 1) / 2)[::-1].tolist(), *self.size[::-1].tolist()]
+
+    def move_to(self, pos: np.ndarray, inside_ratio: float) -> None:
+        """Moves the target, keeping ``inside_ratio`` of it within half its size of the frame's border."""
+        margin = (inside_ratio - 0.5) * self.size
+        self.pos = np.maximum(np.minimum(pos, self.image_size - margin), margin)
+
+    def resize(self, size: np.ndarray, *, rescale: bool) -> None:
+        """Sets the size, and with ``rescale`` the scale at which the next patch is cut."""
+        self.size = size
+        if rescale:
+            self.scale = float(np.sqrt(size.prod() / self.base_size.prod()))

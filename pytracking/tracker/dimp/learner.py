@@ -1,0 +1,107 @@
+"""Online learners: how the filter changes in the update stage. All of the paper's DiMP trackers differ only here.
+
+A learner is given the problem (:class:`ltr.models.target_classifier.TargetObjective`: samples, labels and weights of
+the memory) and the filter, and returns a better filter. What it keeps between updates is its own affair: steepest and
+gradient descent keep nothing, recursive least squares its inverse correlation matrix. The initial filter is always
+learnt by steepest descent.
+"""
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ltr.models.target_classifier import SteepestDescentOptimizer, TargetObjective
+
+
+class OnlineLearner(ABC):
+    """Changes the filter (1, C, k, k) of one sequence, update after update."""
+
+    loss: float | None = None  # of the problem when the last update started
+
+    def start(self, filters: Tensor, generator: torch.Generator) -> None:
+        """Forgets everything: a new sequence starts with these filters, and draws what is random from ``generator``."""
+        self.loss = None
+
+    @abstractmethod
+    def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
+        """Filters after one update stage of ``num_iter`` recursions."""
+
+    def report(self) -> dict[str, Any]:
+        """Numbers about what the learner keeps, for outputs and debug views."""
+        return {"rank": 0, "nbytes": 0}
+
+
+class SteepestDescentLearner(OnlineLearner):
+    """DiMP: the network's own steepest descent, with step lengths from the Gauss-Newton curvature."""
+
+    def __init__(self, optimizer: SteepestDescentOptimizer) -> None:
+        self.optimizer = optimizer
+
+    def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
+        scores = problem.scores(filters)
+        self.loss = float(problem.loss(filters, scores))
+        for _ in range(num_iter):
+            filters, scores = self.optimizer.step(problem, filters, scores)
+        return filters
+
+
+class GradientDescentLearner(OnlineLearner):
+    """BGD-DiMP: batch gradient descent with a fixed step length.
+
+    The gradient is that of half the loss, as in DiMP's own code, from which the paper's learning rates come.
+
+    Args:
+        step_length: the paper's eta_d.
+    """
+
+    def __init__(self, step_length: float) -> None:
+        if not step_length > 0:
+            raise ValueError(f"step_length must be positive, got {step_length}")
+        self.step_length = step_length
+
+    def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
+        scores = problem.scores(filters)
+        self.loss = float(problem.loss(filters, scores))
+        self.prepare(problem, scores)
+        for iteration in range(num_iter):
+            if iteration:
+                scores = problem.scores(filters)
+            filters = filters - self.step_length * self.direction(problem.gradient(filters, scores))
+        return filters
+
+    def prepare(self, problem: TargetObjective, scores: Tensor) -> None:
+        """Called once an update with the scores of the old filters: learners with a memory learn from the problem."""
+
+    def direction(self, gradient: Tensor) -> Tensor:
+        """What is subtracted for a gradient (1, C, k, k); learners with a preconditioner change it here."""
+        return gradient
+
+
+class MovingAverageLearner(OnlineLearner):
+    """BGD-DiMP with an exponential moving average over the filters at the end of each update stage.
+
+    Args:
+        learner: makes the new filters.
+        alpha: their part in the average; 1 gives ``learner`` itself.
+    """
+
+    def __init__(self, learner: OnlineLearner, alpha: float) -> None:
+        if not 0 <= alpha <= 1:
+            raise ValueError(f"ema_alpha must be in [0, 1], got {alpha}")
+        self.learner = learner
+        self.alpha = alpha
+
+    def start(self, filters: Tensor, generator: torch.Generator) -> None:
+        super().start(filters, generator)
+        self.learner.start(filters, generator)
+
+    def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
+        learnt = self.learner.update(problem, filters, num_iter)
+        self.loss = self.learner.loss
+        return torch.lerp(filters, learnt, self.alpha)
+
+    def report(self) -> dict[str, Any]:
+        return self.learner.report()

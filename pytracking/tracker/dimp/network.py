@@ -1,0 +1,27 @@
+"""Loading a DiMP network for tracking."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from ltr.checkpoint import load_network
+from ltr.models.inference import prepare_for_inference
+from ltr.models.tracking.dimpnet import DiMPNet
+
+
+def load_dimp_network(network_file: Path | None, device: torch.device) -> DiMPNet:
+    """The network of a checkpoint, its batch norms folded, on ``device``.
+
+    Raises:
+        ValueError: if no file is given, or the file holds another kind of network.
+    """
+    if network_file is None:
+        raise ValueError(
+            "the tracker has no network: create it with pytracking.evaluation.Tracker(name, parameters)"
+            ".create_tracker(), or set params.network_file to a checkpoint"
+        )
+    network = load_network(network_file, device)
+    if not isinstance(network, DiMPNet):
+        raise ValueError(f"{network_file} holds a {type(network).__name__}, but this tracker needs a DiMPNet")
+    return prepare_for_inference(network, channels_last=device.type != "mps")

@@ -1,0 +1,163 @@
+"""Parameters of the DiMP tracker and its baselines, each with its default and its unit."""
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pytracking.features.crop import BorderMode, Convention
+from pytracking.tracker.base import TrackerParams
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AugmentationParams:
+    """What is made of the first frame, in this order; the defaults give 15 samples."""
+
+    relative_shifts: tuple[tuple[float, float], ...] = ((0.6, 0.6), (-0.6, 0.6), (0.6, -0.6), (-0.6, -0.6))
+    # (y, x) by which the target moves, in half patches
+    flip_horizontal: bool = True
+    blurs: tuple[tuple[float, float], ...] = ((3, 1), (1, 3), (2, 2))  # standard deviations (y, x), patch pixels
+    rotations: tuple[float, ...] = (10, -10, 45, -45)  # degrees
+    dropout_copies: int = 2  # copies of the unchanged sample with feature channels dropped
+    dropout_probability: float = 0.2
+
+
+MANY_ROTATIONS = AugmentationParams(  # for the short, hard sequences of VOT 2018
+    blurs=((2, 0.2), (0.2, 2), (3, 1), (1, 3), (2, 2)),
+    rotations=(-5, 5, -10, 10, -20, 20, -30, 30, -45, 45, -60, 60),
+    dropout_copies=7,
+)
+FEW_SAMPLES = AugmentationParams(  # for VOT 2019
+    relative_shifts=((0.6, 0.6), (-0.6, -0.6)),
+    blurs=((2, 0.2), (1, 3)),
+    rotations=(-5, 10, -30, 60),
+    dropout_copies=3,
+)
+
+
+@dataclass(kw_only=True, slots=True)
+class DimpParams(TrackerParams):
+    """DiMP-50's parameters; parameter files state what they change.
+
+    Where a network carries recommendations for its tracker (``metadata["tracker"]``), these replace values that the
+    parameter file leaves at the default written here.
+    """
+
+    weights: str | None = "dimp50.pth"
+    fallback_weights: str | None = "dimp_mobile"
+
+    # The patch that is searched
+    image_sample_size: int = 288  # side of the patch, pixels
+    search_area_scale: float = 5.0  # side of the patch, target sizes
+    border_mode: BorderMode = "replicate"  # what to do where the patch leaves the frame
+    patch_max_scale_change: float | None = 1.5  # most that the inside modes shrink a patch
+    crop_convention: Convention = "new"  # rounding of the patch's corners, see pytracking.features.crop
+
+    # First frame
+    augmentation: AugmentationParams = field(default_factory=AugmentationParams)
+    augmentation_expansion_factor: float = 2.0  # side of the patch that augmentation cuts its samples from, patches
+    random_shift_factor: float = 1 / 3  # random move of flipped, blurred and rotated samples, up to half of it, patches
+
+    # Samples
+    sample_memory_size: int = 50
+    learning_rate: float = 0.01  # weight of a new sample
+    hard_negative_learning_rate: float = 0.02  # the same when a distractor was seen
+    init_samples_minimum_weight: float = 0.25  # least part of the first frame's samples in all weights; 0: none
+
+    # Online learning
+    learner: Literal["steepest_descent", "gradient_descent"] = "steepest_descent"  # of the update stage
+    step_length: float = 3e-2  # of gradient descent (the paper's for short-term benchmarks)
+    ema_alpha: float = 1.0  # part of the newly learnt filter in the moving average after each update; 1: no average
+    update_classifier: bool = True
+    train_skipping: int = 20  # frames between regular updates
+    update_when_lost: bool = False  # regular updates also in frames whose flag is uncertain or not_found
+    net_opt_iter: int = 10  # recursions on the first frame
+    net_opt_update_iter: int = 2  # recursions of a regular update
+    net_opt_hn_iter: int = 1  # recursions when a distractor was seen
+
+    # Localisation
+    target_not_found_threshold: float = 0.25  # score
+    distractor_threshold: float = 0.8  # part of the highest score
+    hard_negative_threshold: float = 0.5  # part of the highest score
+    displacement_scale: float = 0.8  # half score maps
+    target_neighborhood_scale: float = 2.2  # target sizes
+    displacement_origin: Convention = "new"  # displacements count from the last position (new) or the middle (rls)
+    uncertain_threshold: float | None = None  # score
+    hard_sample_threshold: float | None = None  # score
+    window_output: bool = False  # multiply the scores by a cosine window
+    perform_hn_without_windowing: bool = False  # seek the second peak in scores without the window
+    target_inside_ratio: float = 0.2  # part of the target that always stays in the frame
+
+    # Box refinement
+    use_iou_net: bool = True
+    iounet_k: int = 3  # best boxes that are averaged
+    num_init_random_boxes: int = 9
+    box_jitter_pos: float = 0.1  # of the random boxes, target sizes
+    box_jitter_sz: float = 0.5  # of the random boxes, target sizes
+    maximal_aspect_ratio: float = 6.0
+    box_refinement_iter: int = 5
+    box_refinement_step_length: float = 1.0
+    box_refinement_step_decay: float = 1.0
+    update_scale_when_uncertain: bool = True
+
+    # Output
+    output_score_map: bool = False  # add the score map to each frame's output
+    debug_dir: Path | None = None  # folder of the debug views' figures; None: a window
+    output_presence: bool = False  # add OxUvA's keys: present, score, xmin, xmax, ymin, ymax (relative to the frame)
+
+
+# What DiMP's authors change for VOT: a smaller patch, a windowed score map that always finds a target, a larger memory.
+_VOT = {
+    "learning_rate": 0.0075,
+    "init_samples_minimum_weight": 0.0,
+    "train_skipping": 10,
+    "window_output": True,
+    "perform_hn_without_windowing": True,
+    "target_not_found_threshold": 0.0,
+    "distractor_threshold": 100.0,
+    "hard_negative_threshold": 0.45,
+    "displacement_scale": 0.7,
+}
+VOT18: dict[str, Any] = _VOT | {
+    "image_sample_size": 224,
+    "search_area_scale": 4.0,
+    "augmentation": MANY_ROTATIONS,
+    "sample_memory_size": 250,
+    "net_opt_iter": 25,
+    "net_opt_update_iter": 3,
+    "net_opt_hn_iter": 3,
+}
+VOT19: dict[str, Any] = _VOT | {
+    "image_sample_size": 256,
+    "search_area_scale": 4.5,
+    "augmentation": FEW_SAMPLES,
+    "augmentation_expansion_factor": 1.4,
+    "sample_memory_size": 100,
+    "net_opt_iter": 15,
+    "net_opt_update_iter": 2,
+    "net_opt_hn_iter": 2,
+    "box_refinement_iter": 3,
+}
+
+Params = TypeVar("Params", bound=DimpParams)
+
+
+def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
+    """The parameters with a network's recommendations wherever they have the value that their class gives them.
+
+    Raises:
+        AttributeError: if a recommendation names a parameter that does not exist.
+    """
+    known = {each.name: each for each in fields(params)}
+    unknown = sorted(set(recommended) - set(known))
+    if unknown:
+        raise AttributeError(
+            f"the network {params.network_file or ''} recommends tracker parameters {unknown}, "
+            f"which {type(params).__name__} does not have"
+        )
+    changes = {name: value for name, value in recommended.items() if getattr(params, name) == _default(known[name])}
+    return replace(params, **changes)
+
+
+def _default(parameter: Any) -> Any:
+    return parameter.default if parameter.default_factory is MISSING else parameter.default_factory()

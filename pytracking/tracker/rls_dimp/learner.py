@@ -1,0 +1,131 @@
+"""Gradient descent preconditioned by recursive least squares, for DiMP's filter.
+
+DiMP's loss weighs the residual of sample j at position k by ``v_jk = sqrt(sample weight_j) * spatial weight_jk``, so the
+paper's ``gamma_jk`` (Eq. costfunctionLSATOM3, where the residual is weighed by ``sqrt(gamma_jk)``) is ``v_jk ** 2`` and
+the virtual input of Eq. mean3 sums ``v_jk x_jk`` over all N samples and all M positions. The paper's loss is linear in
+the filter; DiMP's score activation, whose derivative is below one where the target is not, is left out of it.
+"""
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ltr.models.target_classifier import TargetObjective
+from pytracking.tracker.dimp.learner import GradientDescentLearner
+from rls_ext import InverseCorrelation, virtual_input_conv
+
+
+class BlockInput(ABC):
+    """What of an update's samples enters P: one vector (p,) or a block of rows (b, p)."""
+
+    @abstractmethod
+    def __call__(self, problem: TargetObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
+        """Rows for P from the problem and the scores (1, N, h, w) of the filters before the update."""
+
+
+class VirtualInput(BlockInput):
+    """The paper's Eq. mean3: ``sum_jk v_jk x_jk / sqrt(N M)`` over every sample and position."""
+
+    def __call__(self, problem: TargetObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
+        return virtual_input_conv(problem.features[0], kernel, problem.weight.expand_as(scores)[0], rooted=True)
+
+
+class ReleasedVirtualInput(BlockInput):
+    """The released code's: every second position in y and x, weights times the activation's derivative.
+
+    It divides by the number of samples whose weight is not zero, where the paper divides by N.
+    """
+
+    def __call__(self, problem: TargetObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
+        features = problem.features[0]
+        weights = (problem.derivative(scores) * problem.weight)[0, :, ::2, ::2]  # (N, h/2, w/2)
+        total = virtual_input_conv(features, kernel, weights, stride=2, rooted=True)
+        used = int(torch.count_nonzero(problem.root_sample_weight.expand(1, len(features), 1, 1)))
+        return total * math.sqrt(len(features) / max(used, 1))
+
+
+class SampledBlock(BlockInput):
+    """Beyond the paper: rows drawn from the whole block, so that no virtual input stands between P and the data.
+
+    The exact block adds ``sum_jk gamma_jk x_jk x_jk^T`` to the correlation matrix, which is N M (some 18 000) rows. Drawing
+    ``rows`` positions with probabilities proportional to gamma, each weighted alike, adds the same in expectation.
+    """
+
+    def __init__(self, rows: int) -> None:
+        if rows < 1:
+            raise ValueError(f"block_rows must be at least 1, got {rows}")
+        self.rows = rows
+
+    def __call__(self, problem: TargetObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
+        gamma = problem.weight.expand_as(scores)[0].square()  # (N, h, w)
+        picks = torch.multinomial(gamma.flatten().cpu(), self.rows, replacement=True, generator=generator)
+        padded = F.pad(problem.features[0], [kernel // 2] * 4)  # (N, C, H + k, W + k)
+        patches = []
+        for sample, row, col in zip(*(i.tolist() for i in torch.unravel_index(picks, gamma.shape)), strict=True):
+            patches.append(padded[sample, :, row : row + kernel, col : col + kernel].flatten())
+        return torch.stack(patches) * (gamma.sum() / self.rows).sqrt()
+
+
+class RlsLearner(GradientDescentLearner):
+    """RLS-DiMP: ``W <- W - eta * gradient * P`` (Eq. derivativenewATOM), P updated once before the recursions.
+
+    Args:
+        step_length: the paper's learning rate.
+        delta: P_0 = I / delta.
+        beta: forgetting factor.
+        block_input: what enters P.
+        reset_every: P starts again after so many updates; None for never.
+        form: representation of P, see :class:`rls_ext.InverseCorrelation`.
+        dtype: of P.
+    """
+
+    def __init__(
+        self,
+        step_length: float,
+        *,
+        delta: float,
+        beta: float,
+        block_input: BlockInput,
+        reset_every: int | None = None,
+        form: str = "auto",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        super().__init__(step_length)
+        if reset_every is not None and reset_every < 1:
+            raise ValueError(f"reset_every must be None or at least 1, got {reset_every}")
+        self.delta = delta
+        self.beta = beta
+        self.block_input = block_input
+        self.reset_every = reset_every
+        self.form = form
+        self.dtype = dtype
+        self.inverse: InverseCorrelation | None = None
+
+    def start(self, filters: Tensor, generator: torch.Generator) -> None:
+        super().start(filters, generator)
+        self.generator = generator
+        self.kernel = filters.shape[-1]
+        self.inverse = InverseCorrelation(
+            filters[0].numel(),
+            delta=self.delta,
+            beta=self.beta,
+            form=self.form,
+            dtype=self.dtype,
+            device=filters.device,
+        )
+
+    def prepare(self, problem: TargetObjective, scores: Tensor) -> None:
+        self.inverse.update(self.block_input(problem, scores, self.kernel, self.generator))
+        if self.reset_every is not None and self.inverse.steps >= self.reset_every:
+            self.inverse.reset()
+
+    def direction(self, gradient: Tensor) -> Tensor:
+        return self.inverse.precondition(gradient.flatten(1)).view_as(gradient)
+
+    def report(self) -> dict[str, Any]:
+        return {"rank": self.inverse.rank, "nbytes": self.inverse.nbytes} if self.inverse else super().report()

@@ -1,0 +1,44 @@
+"""RLS-DiMP: the DiMP tracker with another online learner, and nothing else."""
+from __future__ import annotations
+
+import torch
+
+from pytracking.tracker.dimp.dimp import DimpTracker
+from pytracking.tracker.dimp.learner import MovingAverageLearner, OnlineLearner
+from pytracking.tracker.rls_dimp.learner import (
+    BlockInput,
+    ReleasedVirtualInput,
+    RlsLearner,
+    SampledBlock,
+    VirtualInput,
+)
+from pytracking.tracker.rls_dimp.params import RlsDimpParams
+
+
+class RlsDimpTracker(DimpTracker):
+    """DiMP with recursive least squares in the update stage."""
+
+    params: RlsDimpParams
+
+    def make_learner(self) -> OnlineLearner:
+        params = self.params
+        learner = RlsLearner(
+            params.step_length,
+            delta=params.delta,
+            beta=params.beta,
+            block_input=_make_block_input(params),
+            reset_every=params.reset_every,
+            form=params.p_form,
+            dtype=getattr(torch, params.p_dtype),
+        )
+        return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
+
+
+def _make_block_input(params: RlsDimpParams) -> BlockInput:
+    if params.block_input == "virtual":
+        return VirtualInput()
+    if params.block_input == "released":
+        return ReleasedVirtualInput()
+    if params.block_input == "block":
+        return SampledBlock(params.block_rows)
+    raise ValueError(f"block_input must be 'virtual', 'released' or 'block', got {params.block_input!r}")
