@@ -6,5 +6,15 @@ from ltr.ops.precise_roi_pool import (
     pool_boxes,
     precise_roi_pool,
 )
+from ltr.ops.roi_sampling import RoISampler, crop_and_resize, roi_sample
 
-__all__ = ["PreciseRoIPool", "integrated_hat_slopes", "integrated_hat_weights", "pool_boxes", "precise_roi_pool"]
+__all__ = [
+    "PreciseRoIPool",
+    "RoISampler",
+    "crop_and_resize",
+    "integrated_hat_slopes",
+    "integrated_hat_weights",
+    "pool_boxes",
+    "precise_roi_pool",
+    "roi_sample",
+]

@@ -4,7 +4,7 @@ import json
 import pytest
 import torch
 
-from ltr.models.bbreg import IoUNet
+from ltr.models.bbreg import IoUNet, atom
 from ltr.models.tracking import dimpnet
 
 
@@ -27,3 +27,10 @@ def test_state_dicts_dimpnet(golden_dir, name):
 def test_state_dicts_iounet(golden_dir, name, input_dim):
     golden = json.loads((golden_dir / "state_dicts" / f"{name}.json").read_text())
     assert shapes(IoUNet(input_dim)) == golden["table"]
+
+
+@pytest.mark.parametrize("name", ["atom_resnet18", "atom_resnet50"])
+def test_state_dicts_atom(golden_dir, name):
+    golden = json.loads((golden_dir / "state_dicts" / f"{name}.json").read_text())
+    with torch.device("meta"):
+        assert shapes(getattr(atom, golden["constructor"].rsplit(".", 1)[1])()) == golden["table"]
