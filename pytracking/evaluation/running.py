@@ -2,13 +2,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
-
-from tqdm import tqdm
 
 from pytracking.evaluation.results import boxes_file, is_complete
 from pytracking.evaluation.run_record import begin_run, end_run
@@ -16,6 +13,7 @@ from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
 from pytracking.evaluation.workers import Outcome, Task, TaskRunner, WorkerPool
 from pytracking.utils.files import remove_stale_temporaries, write_text
+from pytracking.utils.progress import progress_bar
 
 
 class Pool(Protocol):
@@ -158,13 +156,11 @@ class _Progress:
         self._seen = dict.fromkeys(map(id, tasks), 0)
         self._show = show
         frames = sum(len(task.sequence) for task in tasks)
-        self._bar = tqdm(
+        self._bar = progress_bar(
             total=frames,
             unit="frame",
             disable=not show or not tasks,
-            dynamic_ncols=True,
             smoothing=0.05,
-            mininterval=0.2 if sys.stderr.isatty() else 10.0,
         )
         self._describe()
 

@@ -273,6 +273,8 @@ def _resolve_weights(params: Any, tracker: Tracker) -> _Weights:
         return _Weights(file)
     missing = f"{tracker.name}/{tracker.parameter_name}: network '{params.weights}' is not in {search[0]}"
     remedy = "`python -m pytracking weights` says where to get it"
+    if params.weights and params.weights.endswith(".onnx"):
+        remedy = "it is in OpenCV's model zoo; put it there, or set network_path (docs/running.md)"
     fallback = find_weights(params.fallback_weights, search) if params.fallback_weights else None
     if fallback is None or (tracker.strict_weights and params.weights):
         raise MissingWeightsError(f"{missing}; {remedy}")

@@ -18,6 +18,7 @@ from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.sequence import Sequence, SequenceList
 from pytracking.utils.image_io import write_image
 from pytracking.utils.names import unknown_name_message
+from pytracking.utils.progress import progress_bar
 
 
 class DemoRenderError(RuntimeError):
@@ -27,7 +28,8 @@ class DemoRenderError(RuntimeError):
 def load(root: Path | None = None, variant: str | None = None) -> SequenceList:
     """All demo sequences; ``root`` is where they are kept, by default the cache folder."""
     missing = [scenario for scenario in SCENARIOS if not _folder(scenario, root).is_dir()]
-    with tqdm(total=sum(s.frames for s in missing), unit="frame", desc="rendering demo", disable=not missing) as bar:
+    frames = sum(scenario.frames for scenario in missing)
+    with progress_bar(total=frames, unit="frame", desc="rendering demo", disable=not missing) as bar:
         for scenario in missing:
             _render_to_disk(scenario, root, bar)
     return SequenceList(_sequence(scenario, root) for scenario in SCENARIOS)

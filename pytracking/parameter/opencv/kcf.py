@@ -1,0 +1,5 @@
+from pytracking.tracker.opencv.params import OpenCVParams
+
+
+def parameters() -> OpenCVParams:
+    return OpenCVParams(algorithm="kcf")

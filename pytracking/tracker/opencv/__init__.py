@@ -1,0 +1,6 @@
+"""OpenCV's own trackers, as peers to compare with: csrt, kcf, mil, and with ONNX networks nano and vit."""
+from pytracking.tracker.opencv.opencv import OpenCVTracker
+
+
+def get_tracker_class() -> type[OpenCVTracker]:
+    return OpenCVTracker

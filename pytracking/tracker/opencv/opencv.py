@@ -1,0 +1,94 @@
+"""Adapts ``cv2.Tracker`` to the contract of this package."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+from pytracking.tracker.base import BaseTracker
+from pytracking.tracker.opencv.params import OpenCVParams
+from pytracking.utils.boxes import clip_to_image
+from pytracking.utils.names import unknown_name_message
+
+FACTORIES = {
+    "csrt": "TrackerCSRT_create",
+    "kcf": "TrackerKCF_create",
+    "mil": "TrackerMIL_create",
+    "nano": "TrackerNano_create",
+    "vit": "TrackerVit_create",
+}
+CONTRIB_ONLY = {"csrt", "kcf"}
+
+
+class MissingOpenCVTracker(ImportError):
+    """This build of OpenCV lacks the tracker."""
+
+
+class OpenCVTracker(BaseTracker):
+    """Boxes go in and out as integers, as ``cv2.Tracker`` has them."""
+
+    def __init__(self, params: OpenCVParams) -> None:
+        super().__init__(params)
+        check_available(params.algorithm)
+        self._box: list[float] | None = None
+
+    def initialize(self, image: np.ndarray, info: dict[str, Any]) -> None:
+        # OpenCV has no seed of a single tracker; its generator belongs to the thread, and this is its only use here.
+        cv2.setRNGSeed(int(info.get("seed", 0)))
+        self._tracker = self._create()
+        self._box = [float(value) for value in info["init_bbox"]]
+        self._tracker.init(cv2.cvtColor(image, cv2.COLOR_RGB2BGR), _integer_box(self._box, image.shape[:2]))
+
+    def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
+        found, box = self._tracker.update(cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
+        if found:
+            self._box = [float(value) for value in box]
+        output = {"target_bbox": list(self._box), "flag": "normal" if found else "not_found"}
+        if hasattr(self._tracker, "getTrackingScore"):
+            output["score"] = float(self._tracker.getTrackingScore())
+        return output
+
+    def _create(self) -> cv2.Tracker:
+        algorithm = self.params.algorithm
+        create = getattr(cv2, FACTORIES[algorithm])
+        if algorithm == "nano":
+            networks = cv2.TrackerNano_Params()
+            networks.backbone = str(self.params.network_file)
+            networks.neckhead = str(self._head_file())
+            return create(networks)
+        if algorithm == "vit":
+            networks = cv2.TrackerVit_Params()
+            networks.net = str(self.params.network_file)
+            return create(networks)
+        return create()
+
+    def _head_file(self) -> Path:
+        head = Path(self.params.network_file).with_name(self.params.head_weights)
+        if not head.is_file():
+            raise FileNotFoundError(f"TrackerNano's second network is missing: put {head.name} into {head.parent}")
+        return head
+
+
+def check_available(algorithm: str) -> None:
+    """Raises MissingOpenCVTracker, with the remedy, if this build of OpenCV lacks a tracker."""
+    if algorithm not in FACTORIES:
+        raise ValueError(unknown_name_message("OpenCV tracker", algorithm, FACTORIES))
+    if hasattr(cv2, FACTORIES[algorithm]):
+        return
+    if algorithm in CONTRIB_ONLY:
+        raise MissingOpenCVTracker(
+            f"OpenCV's '{algorithm}' is only in its contrib build, and this cv2 {cv2.__version__} is another one. "
+            "Run ./install.sh, which installs the contrib build alone (two cv2 packages in one environment overwrite "
+            "each other's files)"
+        )
+    raise MissingOpenCVTracker(f"this cv2 {cv2.__version__} has no '{algorithm}'; install opencv-python 4.8 or newer")
+
+
+def _integer_box(box: list[float], image_size: tuple[int, int]) -> tuple[int, int, int, int]:
+    """The box rounded and cut to the image, at least one pixel large: OpenCV aborts on others."""
+    height, width = image_size
+    x, y, w, h = np.round(clip_to_image(np.array(box), image_size)).astype(int).tolist()
+    x, y = min(x, width - 1), min(y, height - 1)
+    return x, y, max(1, min(w, width - x)), max(1, min(h, height - y))
