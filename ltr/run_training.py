@@ -1,4 +1,4 @@
-"""Trains a network: ``python ltr/run_training.py dimp dimp_mobile``; with several GPUs: ``torchrun ltr/run_training.py``.
+"""Trains a network: ``python ltr/run_training.py dimp dimp_mobile``; several GPUs: ``torchrun ltr/run_training.py``.
 
 A run lives in a workspace (checkpoints, log.csv, cached features). The same command started again goes on where it was.
 At the end, and with --export at any time, the network is written to <workspace>/<setting>.pth.
