@@ -13,7 +13,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="run_vot.py", description=__doc__)
     parser.add_argument("tracker_name", help="folder in pytracking/tracker")
     parser.add_argument("tracker_param", help="file in pytracking/parameter/<tracker_name>")
-    parser.add_argument("--network", help="fail if the tracker would run on another network than this")
+    parser.add_argument("--network", help="network to run on (default: the one that the parameters name)")
     parser.add_argument("--conversion", choices=CONVERSIONS, help="polygons to boxes (default: the parameters say)")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds in one call before its stack is logged")
     arguments = parser.parse_args(argv)
@@ -22,11 +22,8 @@ def main(argv: list[str] | None = None) -> int:
 
     def create():
         # Imported here, so that errors of the tracker's modules reach the client as well.
-        from pytracking.evaluation import Tracker
         from pytracking.vot.trackers import TrackerSpec
 
-        if arguments.network is None:
-            return Tracker(arguments.tracker_name, arguments.tracker_param).create_tracker()
         return TrackerSpec(arguments.tracker_name, arguments.tracker_param, arguments.network).load()
 
     return serve(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable
+from typing import TextIO
 
 from vot.dataset import Frame
 from vot.region import Polygon, Rectangle, Region
@@ -28,6 +29,7 @@ class InProcessTracker(Tracker):
         identifier: name of its results.
         tracker: the tracker itself; its network stays loaded from one sequence to the next.
         label: what reports call it.
+        version: version of its results, where the toolkit keeps several.
         conversion: how polygons become boxes, see :class:`TrackingSession`.
         first_run: repetitions of the next sequence that are there already, see :class:`SeedSchedule`.
         clock: where the time of real-time experiments comes from.
@@ -39,19 +41,33 @@ class InProcessTracker(Tracker):
         tracker: BaseTracker,
         *,
         label: str | None = None,
+        version: str | None = None,
         conversion: str | None = None,
         first_run: int = 0,
         clock: Clock = time.perf_counter,
     ) -> None:
-        super().__init__(_identifier=identifier, _source=".", command="", label=label)
+        super().__init__(_identifier=identifier, _source=".", command="", label=label, version=version)
         self._base_tracker = tracker
         self._conversion = conversion
         self._clock = clock
+        self._timeout: float | None = None
+        self._log: TextIO | None = None
         self.first_run = first_run
+
+    def watch(self, timeout: float | None, log: TextIO) -> None:
+        """From now on, a call that takes longer writes its stack to ``log`` and ends the process."""
+        self._timeout, self._log = timeout, log
 
     def runtime(self, log: bool = False) -> InProcessRuntime:
         """A runtime for one sequence; ``log`` has no meaning here."""
-        session = TrackingSession(self._base_tracker, conversion=self._conversion, first_run=self.first_run)
+        session = TrackingSession(
+            self._base_tracker,
+            conversion=self._conversion,
+            first_run=self.first_run,
+            timeout=self._timeout,
+            give_up=True,
+            log=self._log,
+        )
         return InProcessRuntime(self, session, self._clock)
 
 
@@ -71,7 +87,7 @@ class InProcessRuntime(TrackerRuntime):
 
     def initialize(self, frame: Frame, new=None, properties=None) -> tuple[ObjectStatus, float]:
         """Starts on the ground truth of a frame; returns the state and the seconds it took."""
-        numbers = on_the_wire(region_numbers(new.region if isinstance(new, ObjectStatus) else new))
+        numbers = on_the_wire(region_numbers(_single_region(new)))
         box, elapsed = self._timed(lambda: self._session.start(frame.filename("color"), numbers))
         return ObjectStatus(Rectangle(*on_the_wire(box)), {}), elapsed
 
@@ -88,6 +104,13 @@ class InProcessRuntime(TrackerRuntime):
             reason = f"{type(error).__name__}: {error}"
             raise TrackerException(reason, tracker=self.tracker, tracker_log=traceback.format_exc()) from error
         return answer, self._clock() - start
+
+
+def _single_region(objects) -> Region:
+    """Experiments hand over a region, its status, or a list with one of them."""
+    if isinstance(objects, list):
+        (objects,) = objects
+    return objects.region if isinstance(objects, ObjectStatus) else objects
 
 
 def region_numbers(region: Region) -> list[float]:

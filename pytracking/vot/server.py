@@ -1,19 +1,40 @@
 """A tracker behind the TraX protocol.
 
-One process serves any number of initialisations. It writes protocol messages to its standard output, so everything
-that the tracker prints goes to standard error, which the toolkit keeps as the tracker's log.
+One process serves any number of initialisations. Protocol messages go to its standard output, which the client reads
+line by line: a message that shares a line with something else is never seen. What the tracker prints therefore goes to
+standard error (which the toolkit keeps as the tracker's log), and its last line is ended before each message.
 """
 from __future__ import annotations
 
 import contextlib
 import faulthandler
+import io
 import sys
 import traceback
-from collections.abc import Iterator
+from typing import TextIO
 
 import trax
 
-from pytracking.vot.session import TrackerFactory, TrackingSession
+from pytracking.vot.session import TrackerFactory, TrackingSession, stack_on_hang
+
+
+class CompleteLines(io.TextIOBase):
+    """A stream that passes text on at once, and can end a line that was left open."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._open = False
+
+    def write(self, text: str) -> int:
+        self._stream.write(text)
+        self._stream.flush()
+        self._open = not text.endswith("\n") if text else self._open
+        return len(text)
+
+    def end_line(self) -> None:
+        """Writes a line break if the last text had none."""
+        if self._open:
+            self.write("\n")
 
 
 def serve(
@@ -36,43 +57,45 @@ def serve(
     Returns:
         The exit code: 1 if the tracker failed, else 0.
     """
-    with contextlib.redirect_stdout(sys.stderr):
+    faulthandler.enable()  # a crash in native code leaves its stack in the log, too
+    log = CompleteLines(sys.stderr)
+    with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
         # Loading comes first, so that it costs nothing in real-time experiments. But a failure to load must wait for
-        # the handshake: before it the client would only say that it cannot connect.
-        failure = None
+        # the handshake: before it the client would only say that it cannot connect. And during it no client watches
+        # (the toolkit waits for the handshake without limit), so that a hung load has to end itself.
+        session, failure = None, None
         try:
-            with _stack_on_hang(timeout, give_up=True):
-                session = TrackingSession(create(), conversion=conversion, first_run=first_run)
-        except Exception as error:  # whatever a tracker raises belongs in the log
+            with stack_on_hang(timeout, give_up=True):
+                tracker = create()
+            session = TrackingSession(tracker, conversion=conversion, first_run=first_run, timeout=timeout)
+        except (Exception, SystemExit) as error:  # whatever a tracker raises belongs in the log
             failure = error
-        server = trax.Server(
-            [trax.Region.RECTANGLE, trax.Region.POLYGON], [trax.Image.PATH], ["color"], tracker_name=name
-        )
+        log.end_line()
+        formats = [trax.Region.RECTANGLE, trax.Region.POLYGON]
+        server = trax.Server(formats, [trax.Image.PATH], ["color"], tracker_name=name)
         try:
             if failure is not None:
                 raise failure
-            _answer_requests(server, session, timeout)
-        except Exception as error:
+            _answer_requests(server, session, log)
+        except (Exception, SystemExit) as error:
+            log.end_line()
             traceback.print_exception(error)
-            sys.stderr.flush()
             server.quit(_one_line(error))
             return 1
+        log.end_line()
         server.quit()
         return 0
 
 
-def _answer_requests(server: trax.Server, session: TrackingSession, timeout: float | None) -> None:
-    while True:
-        request = server.wait()
-        if request.type not in ("initialize", "frame"):
-            return
+def _answer_requests(server: trax.Server, session: TrackingSession, log: CompleteLines) -> None:
+    while (request := server.wait()).type != trax.TraxStatus.QUIT:
         image_path = request.image["color"].path()
-        with _stack_on_hang(timeout):
-            if request.type == "initialize":
-                box, properties = session.start(image_path, _numbers(request.objects)), {}
-            else:
-                box, confidence = session.follow(image_path)
-                properties = {"confidence": confidence}
+        if request.type == trax.TraxStatus.INITIALIZE:
+            box, properties = session.start(image_path, _numbers(request.objects)), {}
+        else:
+            box, confidence = session.follow(image_path)
+            properties = {"confidence": confidence}
+        log.end_line()
         server.status([(trax.Rectangle.create(*box), properties)])
 
 
@@ -87,22 +110,6 @@ def _numbers(objects: list) -> list[float]:
     raise ValueError(f"cannot start on a region of type '{region.type}', only on rectangles and polygons")
 
 
-@contextlib.contextmanager
-def _stack_on_hang(timeout: float | None, give_up: bool = False) -> Iterator[None]:
-    """Writes the stack of all threads to the log if the block takes longer; the client then ends the process.
-
-    During loading no client watches yet (the toolkit waits for the handshake without limit): ``give_up`` exits.
-    """
-    if timeout is None:
-        yield
-        return
-    faulthandler.dump_traceback_later(timeout, exit=give_up)
-    try:
-        yield
-    finally:
-        faulthandler.cancel_dump_traceback_later()
-
-
-def _one_line(error: Exception) -> str:
+def _one_line(error: BaseException) -> str:
     """TraX carries the reason in one line of the protocol."""
     return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,14 +1,15 @@
 """A tracker that is started again and again: what the TraX server and the in-process runner have in common."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import faulthandler
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, TextIO
 
 from pytracking.evaluation.seeds import seed_for
-from pytracking.evaluation.tracker import TrackerOutputError
+from pytracking.evaluation.tracker import box_of_output
 from pytracking.tracker.base import BaseTracker
 from pytracking.utils.image_io import read_image
 from pytracking.vot.regions import CONVERSIONS, box_from_region
@@ -50,18 +51,30 @@ class TrackingSession:
         tracker: the tracker.
         conversion: how polygons become boxes; None takes the tracker's ``vot_anno_conversion_type`` if it has one.
         first_run: see :class:`SeedSchedule`.
+        timeout, give_up, log: see :func:`stack_on_hang`, which watches every call.
     """
 
-    def __init__(self, tracker: BaseTracker, *, conversion: str | None = None, first_run: int = 0) -> None:
+    def __init__(
+        self,
+        tracker: BaseTracker,
+        *,
+        conversion: str | None = None,
+        first_run: int = 0,
+        timeout: float | None = None,
+        give_up: bool = False,
+        log: TextIO | None = None,
+    ) -> None:
         self._tracker = tracker
         self._conversion = conversion or conversion_of(tracker.params)
         self._seeds = SeedSchedule(first_run)
+        self._watch = lambda: stack_on_hang(timeout, give_up=give_up, log=log)
 
     def start(self, image_path: str | Path, region: Sequence[float]) -> list[float]:
         """Starts on a region of an image; returns the box made of it."""
         box = box_from_region(region, self._conversion).tolist()
         info = {"init_bbox": list(box), "seed": self._seeds.next(image_path)}
-        self._tracker.initialize(read_image(image_path), info)
+        with self._watch():
+            self._tracker.initialize(read_image(image_path), info)
         return box
 
     def follow(self, image_path: str | Path) -> tuple[list[float], float]:
@@ -70,26 +83,30 @@ class TrackingSession:
         Raises:
             TrackerOutputError: if the box is not four finite numbers, or has a negative size.
         """
-        output = self._tracker.track(read_image(image_path))
-        return checked_box(output, image_path), _confidence(output)
+        with self._watch():
+            output = self._tracker.track(read_image(image_path))
+        return box_of_output(output, str(image_path)).tolist(), _confidence(output)
+
+
+@contextlib.contextmanager
+def stack_on_hang(timeout: float | None, *, give_up: bool = False, log: TextIO | None = None) -> Iterator[None]:
+    """Writes the stack of all threads to ``log`` or standard error if the block takes longer than ``timeout`` seconds.
+
+    ``give_up`` ends the process then, without any clean-up: nothing gentler stops native code.
+    """
+    if timeout is None:
+        yield
+        return
+    faulthandler.dump_traceback_later(timeout, exit=give_up, file=log or sys.__stderr__)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def conversion_of(params: Any) -> str:
     """The conversion of polygons that a tracker's parameters ask for (DiMP's do), else VOT's usual one."""
     return getattr(params, "vot_anno_conversion_type", None) or DEFAULT_CONVERSION
-
-
-def checked_box(output: dict[str, Any], image_path: str | Path) -> list[float]:
-    """The ``target_bbox`` of a tracker's answer as four floats, or a :class:`TrackerOutputError`."""
-    try:
-        box = np.asarray(output["target_bbox"], dtype=np.float64)
-    except (KeyError, TypeError, ValueError) as error:
-        raise TrackerOutputError(f"{image_path}: the tracker returned no 'target_bbox' of four numbers") from error
-    if box.shape != (4,) or not np.isfinite(box).all():
-        raise TrackerOutputError(f"{image_path}: the tracker returned the box {box.tolist()}, not four finite numbers")
-    if (box[2:] < 0).any():
-        raise TrackerOutputError(f"{image_path}: the tracker returned the box {box.tolist()}, of negative size")
-    return box.tolist()
 
 
 def _confidence(output: dict[str, Any]) -> float:

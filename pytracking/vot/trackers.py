@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from pytracking.evaluation.tracker import Tracker
 from pytracking.tracker.base import BaseTracker
@@ -14,33 +15,37 @@ class TrackerSpecError(ValueError):
 
 @dataclass(frozen=True)
 class TrackerSpec:
-    """A tracker, its parameters and the network that it ran on when it was registered."""
+    """A tracker, its parameters, and the network that all its results in a workspace come from."""
 
     name: str
     parameter: str
     network: str | None = None  # None: it needs none
-    fallback: bool = False  # whether the network is the bundled stand-in for the paper's
+    other_network: bool = False  # whether the network is another than the parameters name, e.g. the bundled one
 
     @classmethod
     def parse(cls, text: str) -> TrackerSpec:
-        """Reads ``tracker:parameter`` and looks up the network.
+        """Reads ``tracker:parameter[@network]`` and finds the network.
 
         Raises:
             TrackerSpecError: if the text has another form, or the tracker cannot run behind TraX.
             UnknownTrackerError, MissingWeightsError: naming what is missing.
         """
-        name, colon, parameter = text.partition(":")
-        if not (name and colon and parameter):
-            raise TrackerSpecError(f"tracker '{text}': expected TRACKER:PARAMETER, e.g. rls_dimp:vot18")
-        tracker = Tracker(name, parameter)
+        match = re.fullmatch(r"([^:@]+):([^:@]+)(?:@(.+))?", text)
+        if match is None:
+            raise TrackerSpecError(f"tracker '{text}': expected TRACKER:PARAMETER[@NETWORK], e.g. rls_dimp:vot18")
+        name, parameter, network = match.groups()
+        tracker = Tracker(name, parameter, network=network)
         if not tracker.runnable:
             raise TrackerSpecError(f"tracker '{text}' has results here but no code, so that it cannot run")
-        return cls(name, parameter, tracker.weights.name, tracker.weights.fallback)
+        pinned = tracker.weights.name
+        if network is not None and Path(network).parent.name:  # a path; trackers are started in another folder
+            pinned = str(tracker.weights.file.resolve())
+        return cls(name, parameter, pinned, tracker.weights.fallback)
 
     @property
     def label(self) -> str:
-        """What tables call it; it names the network where that is not the paper's."""
-        return f"{self.name}:{self.parameter}" + (f"@{self.network}" if self.fallback else "")
+        """What tables call it; it names the network where that is not the one of the parameters."""
+        return f"{self.name}:{self.parameter}" + (f"@{Path(self.network).stem}" if self.other_network else "")
 
     @property
     def identifier(self) -> str:
@@ -48,15 +53,5 @@ class TrackerSpec:
         return re.sub(r"[^a-zA-Z0-9_-]", "-", self.label)
 
     def load(self) -> BaseTracker:
-        """The tracker, with its network loaded.
-
-        Raises:
-            TrackerSpecError: if it would now run on another network than the results it adds to.
-        """
-        tracker = Tracker(self.name, self.parameter)
-        if tracker.weights.name != self.network:
-            raise TrackerSpecError(
-                f"'{self.label}' was registered with the network '{self.network}', but finds '{tracker.weights.name}' "
-                f"now; register it again: python -m pytracking vot init DIR --trackers {self.name}:{self.parameter}"
-            )
-        return tracker.create_tracker()
+        """The tracker with its network, which is the registered one even where a better one has come since."""
+        return Tracker(self.name, self.parameter, network=self.network).create_tracker()

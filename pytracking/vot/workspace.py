@@ -37,8 +37,11 @@ class StackChanges:
         return self.repetitions is not None or self.eao_interval is not None
 
     def applied(self, stack: dict[str, Any]) -> dict[str, Any]:
-        """The stack with the changes, and without the address of a dataset that it no longer belongs to."""
+        """The stack with the changes, which its title tells, and without a dataset to which it no longer belongs."""
         stack = {key: value for key, value in stack.items() if key != "dataset"}
+        told = [] if self.repetitions is None else [f"{self.repetitions} repetitions"]
+        told += [] if self.eao_interval is None else ["EAO over lengths {} to {}".format(*self.eao_interval)]
+        stack["title"] = f"{stack.get('title', 'stack')}, changed: {', '.join(told)}"
         for experiment in stack["experiments"].values():
             if self.repetitions is not None and experiment["type"] == "supervised" and "realtime" not in experiment:
                 experiment["repetitions"] = self.repetitions
@@ -129,7 +132,7 @@ def _registry_entry(spec: TrackerSpec, timeout: int) -> dict[str, str]:
         "meta_tracker": spec.name,
         "meta_parameter": spec.parameter,
         "meta_network": spec.network or "",
-        "meta_fallback": "yes" if spec.fallback else "",
+        "meta_other_network": "yes" if spec.other_network else "",
         "env_pythonpath": os.pathsep.join(os.path.abspath(path) for path in search_path),
     }
     for name, value in sorted(os.environ.items()):
@@ -143,9 +146,8 @@ def registered_spec(tracker: Any) -> TrackerSpec | None:
     if not tracker.metadata("tracker"):
         return None
     network = tracker.metadata("network") or None
-    return TrackerSpec(
-        tracker.metadata("tracker"), tracker.metadata("parameter"), network, bool(tracker.metadata("fallback"))
-    )
+    other_network = bool(tracker.metadata("other_network"))
+    return TrackerSpec(tracker.metadata("tracker"), tracker.metadata("parameter"), network, other_network)
 
 
 def _stack(name: str, changes: StackChanges | None) -> tuple[str, dict[str, Any]]:
