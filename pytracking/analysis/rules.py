@@ -22,7 +22,7 @@ class EvaluatorRule:
     """
 
     name: str
-    summary: str  # one line, printed under tables
+    summary: str  # what is special about it; printed under tables
 
     # which frames count
     skip_first_frame: bool = False  # False: the first prediction is replaced by the true box, an assured hit
@@ -93,7 +93,7 @@ RULES: dict[str, EvaluatorRule] = {
     for rule in (
         EvaluatorRule(
             name="pytracking",
-            summary="pytracking's evaluator: all frames count, invalid ones as hits of the normalised precision",
+            summary="all frames count, invalid ones as hits of the normalised precision",
             usable_box="positive",
             pixel_corners=True,
             invalid_normalised=-1.0,
@@ -110,7 +110,7 @@ RULES: dict[str, EvaluatorRule] = {
         ),
         EvaluatorRule(
             name="got10k",
-            summary="GOT-10k: first frame dropped, boxes clipped to the image, all frames pooled, 101 thresholds",
+            summary="first frame dropped, boxes clipped to the image, all frames pooled, 101 thresholds",
             skip_first_frame=True,
             usable_box="any",
             use_visibility=False,
@@ -122,7 +122,7 @@ RULES: dict[str, EvaluatorRule] = {
         ),
         EvaluatorRule(
             name="lasot",
-            summary="LaSOT toolkit: absent frames miss, invalid ones hit the precision, lost sequences are left out",
+            summary="absent frames miss, invalid ones hit the precision, lost sequences are left out",
             **_OTB_FRAMES,
             cut_long=True,
             invisible_error=np.inf,
@@ -130,7 +130,7 @@ RULES: dict[str, EvaluatorRule] = {
         ),
         EvaluatorRule(
             name="trackingnet",
-            summary="TrackingNet devkit: boxes rounded, overlap >= threshold, trapezoid areas over 21 thresholds",
+            summary="boxes rounded, overlap >= threshold, trapezoid areas over 21 thresholds",
             pixel_corners=True,
             round_boxes=True,
             inclusive=True,
@@ -141,7 +141,7 @@ RULES: dict[str, EvaluatorRule] = {
         ),
         EvaluatorRule(
             name="otb",
-            summary="OTB benchmark: all frames count, invalid ones hit the precision, centre error to 4 decimals",
+            summary="all frames count, invalid ones hit the precision, centre error to 4 decimals",
             **_OTB_FRAMES,
             round_centre_error=4,
         ),

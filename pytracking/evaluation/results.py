@@ -84,7 +84,12 @@ def write_times(path: str | Path, times: np.ndarray) -> None:
 
 def read_times(path: str | Path) -> np.ndarray:
     """Seconds a frame, float64 (n,)."""
-    return _parse_table(_read_bytes(path), path, columns=1)[:, 0]
+    return parse_times(_read_bytes(path), path)
+
+
+def parse_times(data: bytes, source: str | Path) -> np.ndarray:
+    """Seconds a frame of a file's content; ``source`` names the file in messages."""
+    return _parse_table(data, source, columns=1)[:, 0]
 
 
 def write_scores(path: str | Path, scores: np.ndarray) -> None:

@@ -1,0 +1,188 @@
+"""Success, precision and normalised precision plots, as PNG and PDF, sized for a paper's column."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pytracking.analysis.evaluate import Evaluation, TrackerScores, evaluate
+from pytracking.analysis.result_sets import ResultSet
+from pytracking.analysis.rules import EvaluatorRule
+from pytracking.analysis.statistics import t_quantile_975
+from pytracking.evaluation.environment import env_settings
+from pytracking.evaluation.sequence import Sequence
+from pytracking.evaluation.tracker import Tracker
+from pytracking.utils.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (4, 1.5, 1.2, 1.5)))
+COLUMN_WIDTH = 3.5  # inches, of a two-column paper
+LEGEND_ROWS = 9  # more trackers get the legend beside the plot
+
+
+@dataclass(frozen=True)
+class PlotKind:
+    """One of the three plots."""
+
+    title: str
+    x_label: str
+    y_label: str
+    curve: str  # attribute of Summary
+    number: str  # attribute of Summary, for the legend
+    thresholds: str  # attribute of the rule
+    legend_at: str
+    score: str = ""  # attribute of the rule that says how the legend's number was made
+
+
+KINDS = {
+    "success": PlotKind(
+        "Success plot", "Overlap threshold", "Overlap precision [%]", "success_curve", "auc", "overlap_thresholds",
+        "lower left", "auc",
+    ),
+    "prec": PlotKind(
+        "Precision plot", "Centre error threshold [pixels]", "Distance precision [%]", "precision_curve", "precision",
+        "pixel_thresholds", "lower right", "precision",
+    ),
+    "norm_prec": PlotKind(
+        "Normalised precision plot", "Centre error threshold over target size", "Distance precision [%]",
+        "normalised_precision_curve", "normalised_precision", "normalised_thresholds", "lower right", "normalised",
+    ),
+}  # fmt: skip
+
+
+def draw_plot(evaluation: Evaluation, kind: str = "success", title: str | None = None, band: bool = True) -> Figure:
+    """A figure of one plot; trackers in the legend stand in the order of their score.
+
+    Args:
+        evaluation: the scores.
+        kind: "success", "prec" or "norm_prec".
+        title: by default the plot's name.
+        band: shade the 95 % interval over runs, where there are several.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    if kind not in KINDS:
+        raise ValueError(f"plot: one of {', '.join(KINDS)}, not '{kind}'")
+    plot, outside = KINDS[kind], len(evaluation.trackers) > LEGEND_ROWS
+    figure = Figure(figsize=(COLUMN_WIDTH * (1.7 if outside else 1.0), COLUMN_WIDTH * 0.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    x = getattr(evaluation.rule, plot.thresholds)
+    scored = [(evaluation.summary(tracker), tracker) for tracker in evaluation.trackers]
+    styles = {tracker.name: _style(place) for place, tracker in enumerate(evaluation.trackers)}
+    for summary, tracker in sorted(scored, key=lambda pair: -float(np.mean(getattr(pair[0], plot.number)))):
+        runs = 100 * getattr(summary, plot.curve)  # (runs, k)
+        score = 100 * float(np.mean(getattr(summary, plot.number)))
+        style = styles[tracker.name]
+        axes.plot(x, runs.mean(axis=0), label=f"{tracker.name} [{score:.1f}]", linewidth=1.4, **style)
+        if band and len(runs) > 1:
+            width = t_quantile_975(len(runs) - 1) * runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
+            mean = runs.mean(axis=0)
+            axes.fill_between(x, mean - width, mean + width, color=style["color"], alpha=0.18, linewidth=0)
+    _dress(axes, plot, evaluation, x, title, outside)
+    return figure
+
+
+def plot_results(
+    trackers: Iterable[Tracker | ResultSet],
+    dataset: Iterable[Sequence],
+    report_name: str = "results",
+    merge_results: bool = True,
+    plot_types: Iterable[str] = ("success", "prec", "norm_prec"),
+    *,
+    folder: str | Path | None = None,
+    **options: object,
+) -> list[Path]:
+    """Draws the plots of trackers on a dataset; ``options`` are those of :func:`.evaluate.evaluate`."""
+    evaluation = evaluate(trackers, dataset, merge=merge_results, **options)
+    return save_plots(evaluation, report_name, plot_types, folder=folder)
+
+
+def save_plots(
+    evaluation: Evaluation,
+    report_name: str = "results",
+    plot_types: Iterable[str] = ("success", "prec", "norm_prec"),
+    *,
+    folder: str | Path | None = None,
+) -> list[Path]:
+    """Writes ``<report_name>_<plot>.png`` and ``.pdf``; the folder defaults to the setting ``result_plot_path``."""
+    home = Path(folder) if folder else env_settings().require("result_plot_path", "plots")
+    written = []
+    for kind in plot_types:
+        figure = draw_plot(evaluation, kind)
+        for suffix in ("png", "pdf"):
+            path = home / f"{report_name}_{kind}.{suffix}"
+            save_figure(figure, path)
+            written.append(path)
+    return written
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Writes a figure atomically; the suffix decides the format."""
+    from matplotlib import rc_context
+
+    # a PDF with the date in it would differ at each run, and Type 3 fonts are refused by publishers
+    with rc_context({"pdf.fonttype": 42}), replacing(path) as temporary:
+        figure.savefig(temporary, dpi=300, metadata={"CreationDate": None} if path.suffix == ".pdf" else None)
+
+
+def _style(place: int) -> dict[str, object]:
+    return {"color": COLOURS[place % len(COLOURS)], "linestyle": DASHES[place // len(COLOURS) % len(DASHES)]}
+
+
+def _dress(axes, plot: PlotKind, evaluation: Evaluation, x: np.ndarray, title: str | None, outside: bool) -> None:
+    axes.set_xlim(x[0], x[-1])
+    axes.set_ylim(0, 100)
+    axes.set_xlabel(plot.x_label, fontsize=8)
+    axes.set_ylabel(plot.y_label, fontsize=8)
+    axes.set_title(title or plot.title, fontsize=9)
+    axes.tick_params(labelsize=7)
+    axes.grid(color="0.88", linewidth=0.6)
+    axes.set_axisbelow(True)
+    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if outside else {"loc": plot.legend_at}
+    legend = axes.legend(fontsize=6.5, framealpha=0.9, handlelength=2.2, borderpad=0.4, **place)
+    legend.set_title(_legend_title(plot, evaluation.rule), prop={"size": 6})
+    legend.set_alignment("left")
+
+
+def _legend_title(plot: PlotKind, rule: EvaluatorRule) -> str:
+    how = getattr(rule, plot.score)
+    if plot.number == "auc":
+        return f"AUC [%], rule '{rule.name}'"
+    unit = " px" if plot.number == "precision" else ""
+    shown = "area" if how in ("trapezoid", "grid_mean") else how.replace("at_", "at ") + unit
+    return f"{shown} [%], rule '{rule.name}'"
+
+
+def draw_quality(evaluation: Evaluation, trackers: Iterable[str] | None = None) -> Figure:
+    """AUC of each sequence as dots, one row a tracker, its mean as a bar: shows what a mean hides."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    chosen: list[TrackerScores] = [evaluation.tracker(n) for n in trackers] if trackers else list(evaluation.trackers)
+    figure = Figure(figsize=(COLUMN_WIDTH * 1.4, 0.6 + 0.42 * len(chosen)), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    rng = np.random.default_rng(0)
+    for row, tracker in enumerate(chosen):
+        values = 100 * evaluation.sequence_scores(tracker).mean(axis=0)
+        heights = row + rng.uniform(-0.25, 0.25, values.size)
+        colour = COLOURS[row % len(COLOURS)]
+        axes.scatter(values, heights, s=9, color=colour, alpha=0.55, linewidth=0)
+        axes.plot([values.mean()] * 2, [row - 0.38, row + 0.38], color=colour, linewidth=2)
+    axes.set_yticks(range(len(chosen)), [tracker.name for tracker in chosen], fontsize=7)
+    axes.set_ylim(len(chosen) - 0.5, -0.5)
+    axes.set_xlim(0, 100)
+    axes.tick_params(labelsize=7)
+    axes.grid(axis="x", color="0.88", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel(f"AUC of each sequence [%] (bar: mean; rule '{evaluation.rule.name}')", fontsize=8)
+    return figure

@@ -1,0 +1,174 @@
+"""Which result files belong to which row of a table: trackers, their runs, and where each run's files are.
+
+A run is a folder ``<results>/<tracker>/<param>[_%03d]`` or, as pytracking publishes them, a zip of one.
+"""
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pytracking.evaluation.results import ResultFileError, boxes_file, scores_file, times_file
+from pytracking.evaluation.tracker import Tracker
+from pytracking.utils.names import unknown_name_message
+
+SPEC = re.compile(r"(?:(?P<name>[^=]+)=)?(?P<tracker>[^/:=]+)/(?P<param>[^/:=]+)(?::(?P<runs>[\d,\-]+|all))?")
+
+
+@dataclass(frozen=True)
+class Run:
+    """Files of one run, in a folder or in a zip."""
+
+    path: Path
+
+    @cached_property
+    def _members(self) -> dict[str, str]:
+        """File name -> name inside the zip, whatever folder the archive has it in."""
+        with zipfile.ZipFile(self.path) as archive:
+            return {Path(name).name: name for name in archive.namelist() if name.endswith(".txt")}
+
+    def has(self, sequence_name: str) -> bool:
+        """Whether there is a result of a sequence."""
+        if self.path.suffix == ".zip":
+            return self.source(sequence_name).name in self._members
+        return self.source(sequence_name).exists()
+
+    def read(self, file_name: str) -> bytes | None:
+        """Content of a file; None if the run does not have it."""
+        if self.path.suffix == ".zip":
+            if file_name not in self._members:
+                return None
+            with zipfile.ZipFile(self.path) as archive:
+                return archive.read(self._members[file_name])
+        try:
+            return (self.path / file_name).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ResultFileError(f"{self.path / file_name}: {error.strerror or error}") from error
+
+    def boxes(self, sequence_name: str) -> bytes | None:
+        return self.read(boxes_file(self.path, sequence_name).name)
+
+    def times(self, sequence_name: str) -> bytes | None:
+        return self.read(times_file(self.path, sequence_name).name)
+
+    def scores(self, sequence_name: str) -> bytes | None:
+        return self.read(scores_file(self.path, sequence_name).name)
+
+    def source(self, sequence_name: str) -> Path:
+        """How messages call a sequence's result file."""
+        return boxes_file(self.path, sequence_name)
+
+
+@dataclass(frozen=True)
+class ResultSet:
+    """One row of a table: a tracker and all its runs."""
+
+    name: str
+    runs: tuple[Run, ...]
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise ValueError(f"result set '{self.name}' has no runs")
+
+
+def as_result_sets(trackers: Iterable[Tracker | ResultSet], *, merge: bool = True) -> list[ResultSet]:
+    """Groups trackers into rows.
+
+    Args:
+        trackers: trackers of :func:`pytracking.evaluation.trackerlist`, or result sets.
+        merge: True: runs of one display name make one row; False: each run makes its own.
+    """
+    rows: dict[str, list[Run]] = {}
+    for tracker in trackers:
+        if isinstance(tracker, ResultSet):
+            found = [(tracker.name, run) for run in tracker.runs]
+        else:
+            found = [(tracker.display_name, Run(tracker.results_dir))]
+        for name, run in found:
+            label = name if merge else _run_name(name, run.path)
+            rows.setdefault(label, []).append(run)
+    return [ResultSet(name, tuple(runs)) for name, runs in rows.items()]
+
+
+def find_results(spec: str, results_path: Path) -> ResultSet:
+    """Results on disk by ``[NAME=]tracker/param[:RUNS]``.
+
+    RUNS is ``all`` (default: every numbered run, or the one without number), or numbers like ``0-4`` or ``0,2``.
+
+    Raises:
+        FileNotFoundError: if there are none; the message says what there is.
+        ValueError: if the spec cannot be read.
+    """
+    match = SPEC.fullmatch(spec)
+    if match is None:
+        raise ValueError(f"'{spec}': expected [NAME=]tracker/param[:RUNS], e.g. dimp/dimp50:0-4 or Ours=dimp/dimp50")
+    folder, param = results_path / match["tracker"], match["param"]
+    runs = list_runs(folder, param)
+    if not runs:
+        fallback = sorted({other for other in parameter_folders(folder) if other.startswith(f"{param}@")})
+        if len(fallback) != 1:
+            raise FileNotFoundError(_not_found(spec, folder, param))
+        param, runs = fallback[0], list_runs(folder, fallback[0])
+    wanted = _run_numbers(match["runs"])
+    if wanted is not None:
+        missing = [number for number in wanted if number not in runs]
+        if missing:
+            there = ", ".join(str(number) for number in runs if number is not None) or "only one without number"
+            raise FileNotFoundError(f"'{spec}': no run {missing[0]} in {folder}; there is: {there}")
+        runs = {number: runs[number] for number in wanted}
+    elif len(runs) > 1:
+        runs.pop(None, None)
+    return ResultSet(match["name"] or f"{match['tracker']}/{param}", tuple(Run(path) for path in runs.values()))
+
+
+def list_runs(folder: Path, param: str) -> dict[int | None, Path]:
+    """Runs of a parameter in a tracker's folder, by number (None: the one without)."""
+    runs: dict[int | None, Path] = {}
+    for path in sorted(folder.glob(f"{_escape(param)}*")) if folder.is_dir() else []:
+        stem = path.name.removesuffix(".zip")
+        number = re.fullmatch(re.escape(param) + r"(?:_(\d{3}))?", stem)
+        if number and (path.is_dir() or path.suffix == ".zip"):
+            runs.setdefault(int(number[1]) if number[1] else None, path)
+    return runs
+
+
+def parameter_folders(folder: Path) -> list[str]:
+    """Parameters that a tracker's folder has results of."""
+    if not folder.is_dir():
+        return []
+    stems = (path.name.removesuffix(".zip") for path in folder.iterdir() if path.is_dir() or path.suffix == ".zip")
+    return sorted({re.sub(r"_\d{3}$", "", stem) for stem in stems})
+
+
+def _escape(name: str) -> str:
+    return re.sub(r"([*?[])", r"[\1]", name)
+
+
+def _run_numbers(text: str | None) -> list[int] | None:
+    if text is None or text == "all":
+        return None
+    numbers: list[int] = []
+    for part in text.split(","):
+        ends = part.split("-")
+        if len(ends) > 2 or not all(end.isdecimal() for end in ends):
+            raise ValueError(f"runs '{text}': expected numbers like 0-4 or 0,2")
+        numbers += range(int(ends[0]), int(ends[-1]) + 1)
+    return numbers
+
+
+def _run_name(name: str, path: Path) -> str:
+    number = re.search(r"_(\d{3})$", path.name.removesuffix(".zip"))
+    return f"{name} {number[1]}" if number else name
+
+
+def _not_found(spec: str, folder: Path, param: str) -> str:
+    if not folder.is_dir():
+        root = folder.parent
+        there = sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+        return f"'{spec}': " + unknown_name_message(f"folder in {root} called", folder.name, there)
+    return f"'{spec}': " + unknown_name_message(f"result in {folder} called", param, parameter_folders(folder))

@@ -1,0 +1,110 @@
+"""Scores of result files, kept by content: a changed file, annotation or rule never meets an old number.
+
+The key of a score is a digest of the bytes of the result file, of everything the evaluator reads of the sequence, and
+of the rule. Timestamps and names play no part. A cache file that cannot be read is computed anew.
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+
+from pytracking.analysis.rules import EvaluatorRule
+from pytracking.evaluation.sequence import Sequence
+from pytracking.utils.files import replacing
+
+FORMAT = 1  # raised whenever the same inputs would give other numbers
+KEY_BYTES = 16
+KEPT_ROWS = 5000  # of one run; scores of files that have since changed are dropped beyond this
+
+
+def sequence_digest(sequence: Sequence, rule: EvaluatorRule, options: str = "") -> bytes:
+    """Digest of what the evaluator reads of a sequence, of the rule, and of further options."""
+    digest = hashlib.blake2b(digest_size=KEY_BYTES)
+    digest.update(f"{FORMAT} {rule!r} {options}".encode())
+    facts = (sequence.ground_truth_rect, sequence.target_visible, *evaluator_facts(sequence).values())
+    for value in facts:
+        digest.update(b"-" if value is None else np.ascontiguousarray(value, dtype=np.float64).tobytes() + b"|")
+    return digest.digest()
+
+
+def evaluator_facts(sequence: Sequence) -> dict[str, object]:
+    """Keywords of :func:`pytracking.analysis.frames.frame_errors` that come from the dataset."""
+    return {key: sequence.attributes.get(key) for key in ("image_size", "cover")}
+
+
+def result_key(sequence_key: bytes, boxes: bytes, times: bytes | None) -> bytes:
+    """Key of one run of one sequence."""
+    digest = hashlib.blake2b(boxes, digest_size=KEY_BYTES, key=sequence_key)
+    digest.update(b"|times|" + times if times is not None else b"|none|")
+    return digest.digest()
+
+
+class ScoreCache:
+    """Rows of numbers by key, a file a run folder.
+
+    Args:
+        folder: where the cache files are; None keeps nothing on disk.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._rows: dict[Path, dict[bytes, np.ndarray]] = {}
+        self._changed: set[Path] = set()
+
+    def get(self, run: Path, key: bytes) -> np.ndarray | None:
+        """The row of a key, or None."""
+        return self._load(run).get(key)
+
+    def put(self, run: Path, key: bytes, row: np.ndarray) -> None:
+        """Adds a row; :meth:`save` writes it."""
+        self._load(run)[key] = row
+        self._changed.add(run)
+
+    def save(self) -> None:
+        """Writes what was added, atomically. A cache that cannot be written is no reason to lose the scores."""
+        for run in self._changed:
+            path = self._path(run)
+            if path is None:
+                continue
+            groups: dict[int, list[bytes]] = {}
+            for key, row in list(self._rows[run].items())[-KEPT_ROWS:]:
+                groups.setdefault(len(row), []).append(key)  # rules differ in the number of thresholds
+            arrays = {}
+            for width, keys in groups.items():
+                arrays[f"keys_{width}"] = np.frombuffer(b"".join(keys), np.uint8).reshape(-1, KEY_BYTES)
+                arrays[f"rows_{width}"] = np.stack([self._rows[run][key] for key in keys])
+            try:
+                with replacing(path) as temporary:
+                    np.savez(temporary, **arrays)
+            except OSError:
+                continue
+        self._changed.clear()
+
+    def _load(self, run: Path) -> dict[bytes, np.ndarray]:
+        if run not in self._rows:
+            self._rows[run] = _read(self._path(run))
+        return self._rows[run]
+
+    def _path(self, run: Path) -> Path | None:
+        if self._folder is None:
+            return None
+        name = hashlib.blake2b(os.path.abspath(run).encode(), digest_size=KEY_BYTES).hexdigest()
+        return self._folder / f"{name}.npz"
+
+
+def _read(path: Path | None) -> dict[bytes, np.ndarray]:
+    rows: dict[bytes, np.ndarray] = {}
+    if path is None or not path.exists():
+        return rows
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            for name in stored.files:
+                if name.startswith("keys_"):
+                    keys, values = stored[name], stored["rows_" + name.removeprefix("keys_")]
+                    rows.update((key.tobytes(), row) for key, row in zip(keys, values, strict=True))
+    except Exception:  # zip, header, length: whatever is wrong with it, the scores can be had without it
+        return {}
+    return rows

@@ -1,0 +1,70 @@
+"""Scoring of result files, one at a time; runs in worker processes."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytracking.analysis.result_sets import Run
+from pytracking.analysis.rules import EvaluatorRule
+from pytracking.analysis.score_cache import evaluator_facts, result_key, sequence_digest
+from pytracking.analysis.scores import score_sequence
+from pytracking.evaluation.results import ResultFileError, parse_boxes, parse_times
+from pytracking.evaluation.sequence import Sequence
+
+
+@dataclass(frozen=True)
+class Job:
+    """A sequence to be scored; small enough to be sent to a worker."""
+
+    sequence: Sequence
+    rule: EvaluatorRule
+    lengths: str  # "error" or "rule": what to do with rows too few or too many
+
+    def __getstate__(self) -> tuple:
+        # thousands of frame paths are of no use to the worker
+        light = Sequence.__new__(Sequence)
+        light.__dict__.update(self.sequence.__dict__, frames=[])
+        return light, self.rule, self.lengths
+
+    def __setstate__(self, state: tuple) -> None:
+        for name, value in zip(("sequence", "rule", "lengths"), state, strict=True):
+            object.__setattr__(self, name, value)
+
+    @property
+    def key(self) -> bytes:
+        """What the scores of this sequence depend on, apart from the result file."""
+        return sequence_digest(self.sequence, self.rule, self.lengths)
+
+
+# the sequences concerned by their place, and the (place, run) to score
+Task = tuple[list[tuple[int, Job]], list[tuple[int, Run]]]
+
+
+def score_task(task: Task) -> list[tuple[tuple[int, Run], bytes, np.ndarray]]:
+    """Scores a handful of files; this is what a worker runs."""
+    jobs, part = dict(task[0]), task[1]
+    keys = {place: job.key for place, job in jobs.items()}
+    return [((place, run), *_score_file(jobs[place], keys[place], run)) for place, run in part]
+
+
+def _score_file(job: Job, sequence_key: bytes, run: Run) -> tuple[bytes, np.ndarray]:
+    """Key and row of one result file: curves, then mean overlap, frames, valid frames, seconds."""
+    sequence, source = job.sequence, run.source(job.sequence.name)
+    data, timing = run.boxes(sequence.name), run.times(sequence.name)
+    if data is None:
+        raise ResultFileError(f"{source}: the file has disappeared")
+    boxes = parse_boxes(data, source)
+    truth = sequence.ground_truth_rect
+    if job.lengths == "error" and len(boxes) != len(truth):
+        what = "the file ends early" if len(boxes) < len(truth) else "a row too many"
+        line = min(len(boxes), len(truth)) + 1
+        raise ResultFileError(f"{source}, line {line}: {what} ({len(boxes)} rows for {len(truth)} frames)")
+    try:
+        score = score_sequence(boxes, truth, job.rule, visible=sequence.target_visible, **evaluator_facts(sequence))
+    except ValueError as error:
+        raise ResultFileError(f"{source}: {error}") from error
+    seconds = parse_times(timing, f"{source.stem}_time.txt").sum() if timing is not None else np.nan
+    tail = [score.average_overlap, score.frames, score.valid_frames, seconds]
+    row = np.concatenate([score.success, score.precision, score.normalised_precision, tail])
+    return result_key(sequence_key, data, timing), row
