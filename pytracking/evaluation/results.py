@@ -99,7 +99,12 @@ def write_scores(path: str | Path, scores: np.ndarray) -> None:
 
 def read_scores(path: str | Path) -> np.ndarray:
     """Scores, float64 (n,); NaN where the tracker gave none."""
-    return _parse_table(_read_bytes(path), path, columns=1, finite=False)[:, 0]
+    return parse_scores(_read_bytes(path), path)
+
+
+def parse_scores(data: bytes, source: str | Path) -> np.ndarray:
+    """Scores of a file's content; ``source`` names the file in messages."""
+    return _parse_table(data, source, columns=1, finite=False)[:, 0]
 
 
 def is_complete(folder: str | Path, sequence_name: str, frames: int) -> bool:

@@ -1,0 +1,70 @@
+"""OxUvA's table: TPR, TNR, their geometric mean, and MaxGM, over runs."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from pytracking.analysis.long_term import PresenceCounts, pool, presence_counts
+from pytracking.analysis.result_sets import ResultSet, Run
+from pytracking.analysis.statistics import mean_and_interval
+from pytracking.analysis.tables import Number, Table
+from pytracking.evaluation.results import ResultFileError, parse_boxes, parse_scores
+from pytracking.evaluation.sequence import Sequence
+
+MEASURES = {"TPR": "tpr", "TNR": "tnr", "GM": "gm", "MaxGM": "max_gm"}
+
+
+def presence_table(
+    results: Iterable[ResultSet], sequences: Iterable[Sequence], threshold: float | None = None, title: str = "OxUvA"
+) -> Table:
+    """One row a tracker.
+
+    Args:
+        results: the trackers.
+        sequences: tracks with ``label_frames`` and ``label_present`` among their attributes.
+        threshold: the target is reported present where the tracker's own score is at least this; None: always.
+        title: stands above the table.
+    """
+    sequences = list(sequences)
+    table = Table(f"{title} ({len(sequences)} tracks)", ["Tracker", "Runs", *MEASURES], best=list(MEASURES))
+    for row in results:
+        pooled = [pool(score_track(run, sequence, threshold) for sequence in sequences) for run in row.runs]
+        numbers = [mean_and_interval([getattr(counts, name) for counts in pooled]) for name in MEASURES.values()]
+        table.rows.append([row.name, len(row.runs), *(Number(mean, width, 3) for mean, width in numbers)])
+    said = "always reported present" if threshold is None else f"reported present where its score >= {threshold:g}"
+    table.notes.append(f"rule 'oxuva' (labels pooled over tracks, located from an overlap of 0.5 on); target {said}")
+    return table
+
+
+def score_track(run: Run, sequence: Sequence, threshold: float | None) -> PresenceCounts:
+    """Counts of one run on one track."""
+    source, data = run.source(sequence.name), run.boxes(sequence.name)
+    if data is None:
+        raise ResultFileError(f"{source}: no such file")
+    boxes = parse_boxes(data, source)
+    if len(boxes) != len(sequence.frames):
+        raise ResultFileError(f"{source}: {len(boxes)} rows for {len(sequence.frames)} frames")
+    facts = sequence.attributes
+    if "label_frames" not in facts:
+        raise ValueError(f"{sequence.label} has no labels of presence")
+    return presence_counts(
+        boxes,
+        _reported(run, sequence, threshold),
+        sequence.ground_truth_rect,
+        facts["label_frames"],
+        facts["label_present"],
+        image_size=facts.get("image_size"),
+    )
+
+
+def _reported(run: Run, sequence: Sequence, threshold: float | None) -> np.ndarray | None:
+    if threshold is None:
+        return None
+    data = run.scores(sequence.name)
+    if data is None:
+        raise ResultFileError(f"{run.source(sequence.name)}: no scores beside it, which a threshold of presence needs")
+    scores = parse_scores(data, run.source(sequence.name))
+    if len(scores) != len(sequence.frames):
+        raise ResultFileError(f"{run.source(sequence.name)}: {len(scores)} scores for {len(sequence.frames)} frames")
+    return np.nan_to_num(scores, nan=np.inf) >= threshold  # no score, no doubt

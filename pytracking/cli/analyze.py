@@ -1,0 +1,139 @@
+"""``python -m pytracking analyze DATASET TRACKER/PARAM ...``: scores, tables and plots of result files."""
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pytracking.analysis.annotations import load_annotations
+from pytracking.analysis.evaluate import Evaluation, evaluate
+from pytracking.analysis.plots import KINDS, save_plots
+from pytracking.analysis.presence import presence_table
+from pytracking.analysis.report import (
+    MEASURES,
+    attribute_table,
+    hard_sequences,
+    head_to_head_table,
+    overall_table,
+    per_sequence_table,
+)
+from pytracking.analysis.result_sets import ResultSet, find_results, parameter_folders
+from pytracking.analysis.rules import RULES, get_rule
+from pytracking.analysis.tables import FORMATS, Table
+from pytracking.evaluation import SequenceList, get_dataset
+from pytracking.evaluation.environment import apply_flags, env_settings
+from pytracking.utils.files import write_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "evaluator rules:\n" + "\n".join(f"  {name:<12} {rule.summary}" for name, rule in RULES.items())
+    parser.add_argument("dataset", help="name of a dataset, or folder:PATH")
+    parser.add_argument(
+        "trackers", nargs="*", metavar="[NAME=]TRACKER/PARAM[:RUNS]", help="e.g. dimp/dimp50:0-4 (none: list results)"
+    )
+    scoring = parser.add_argument_group("scoring")
+    scoring.add_argument("--rule", default="pytracking", choices=RULES, help="evaluator rule (default: pytracking)")
+    scoring.add_argument("--gap", type=float, help="distance of overlap thresholds (default: the rule's)")
+    scoring.add_argument("--exclude-invalid", action="store_true", help="divide by the number of valid frames")
+    scoring.add_argument("--missing", default="error", choices=("error", "skip"), help="sequences without results")
+    scoring.add_argument(
+        "--lengths", default="error", choices=("error", "rule"), help="rows too few or too many: refuse, or ask the rule"
+    )
+    scoring.add_argument("--annotations", type=Path, help="folder of annotations, to score without frames")
+    scoring.add_argument("--presence-threshold", type=float, help="oxuva: present from this score on")
+    tables = parser.add_argument_group("tables and plots")
+    tables.add_argument("--per-run", action="store_true", help="a row for each run")
+    tables.add_argument("--per-sequence", action="store_true", help="also a table of sequences")
+    tables.add_argument("--attributes", action="store_true", help="also a table of the benchmark's attributes")
+    tables.add_argument("--measure", default="AUC", choices=MEASURES, help="number in those tables (default: AUC)")
+    tables.add_argument("--hard", metavar="NAME", help="only sequences where not all its runs exceed 0.75 AUC")
+    tables.add_argument("--versus", nargs=2, metavar=("NAME", "NAME"), help="also a paired test of two trackers")
+    tables.add_argument("--plots", nargs="*", choices=KINDS, metavar="PLOT", help="save plots: success prec norm_prec")
+    tables.add_argument("--format", default="text", choices=FORMATS, help="of the tables (default: text)")
+    tables.add_argument("--output", type=Path, help="write the tables to this file instead")
+    tables.add_argument("--name", help="name of plots and title of tables (default: the dataset)")
+    machine = parser.add_argument_group("files and machine")
+    machine.add_argument("--results-path", type=Path, help="where results are")
+    machine.add_argument("--plot-path", type=Path, help="where plots go")
+    machine.add_argument("--workers", type=int, help="processes (default: one a core)")
+    machine.add_argument("--no-cache", action="store_true", help="score every file anew")
+
+
+def run(args: argparse.Namespace) -> int:
+    apply_flags(results_path=args.results_path, result_plot_path=args.plot_path)
+    try:
+        if not args.trackers:
+            return _list_results(env_settings().results_path)
+        sequences = load_annotations(args.annotations, args.dataset) if args.annotations else get_dataset(args.dataset)
+        results = [find_results(spec, env_settings().results_path) for spec in args.trackers]
+        if sequences[0].dataset == "oxuva":
+            return _show([presence_table(results, sequences, args.presence_threshold, args.dataset)], args)
+        evaluation = _evaluate(args, results, sequences)
+        status = _show(_tables(args, evaluation), args)
+        if args.plots is not None:
+            stem = _file_stem(args.name or args.dataset) + ("_hard" if args.hard else "")
+            for path in save_plots(evaluation, stem, args.plots or KINDS):
+                print(f"plot: {path}")
+        return status
+    except (LookupError, ValueError, OSError) as error:
+        print(f"error: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
+        return 2
+
+
+def _evaluate(args: argparse.Namespace, results: list[ResultSet], sequences: SequenceList) -> Evaluation:
+    evaluation = evaluate(
+        results,
+        sequences,
+        get_rule(args.rule, gap=args.gap, exclude_invalid=True if args.exclude_invalid else None),
+        merge=not args.per_run,
+        missing=args.missing,
+        lengths=args.lengths,
+        workers=args.workers,
+        cache=not args.no_cache,
+        progress=sys.stderr.isatty(),
+    )
+    if args.hard is None:
+        return evaluation
+    hard = hard_sequences(evaluation, args.hard)
+    if not hard.sequences:
+        raise ValueError(f"--hard: every run of '{args.hard}' exceeds an AUC of 0.75 on all sequences")
+    return hard
+
+
+def _tables(args: argparse.Namespace, evaluation: Evaluation) -> list[Table]:
+    name = (args.name or args.dataset) + (f", hard sequences of {args.hard}" if args.hard else "")
+    tables = [overall_table(evaluation, name)]
+    if args.per_sequence:
+        order = "gap" if len(evaluation.trackers) > 1 else "name"
+        tables.append(per_sequence_table(evaluation, f"{name}: {args.measure}", args.measure, order))
+    if args.attributes:
+        tables.append(attribute_table(evaluation, f"{name}: {args.measure} by attribute", args.measure))
+    if args.versus:
+        tables.append(head_to_head_table(evaluation, *args.versus, args.measure))
+    return tables
+
+
+def _show(tables: list[Table], args: argparse.Namespace) -> int:
+    text = "\n\n".join(table.render(args.format) for table in tables)
+    if args.output:
+        write_text(args.output, text.rstrip("\n") + "\n")
+        print(f"table: {args.output}")
+    else:
+        print(text)
+    return 0
+
+
+def _list_results(root: Path) -> int:
+    found = False
+    for folder in sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []:
+        for param in parameter_folders(folder):
+            found = True
+            print(f"{folder.name}/{param}")
+    if not found:
+        print(f"no results in {root}; `python -m pytracking.run_tracker` makes some", file=sys.stderr)
+    return 0 if found else 2
+
+
+def _file_stem(name: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name).strip("_")
