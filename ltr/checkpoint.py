@@ -2,10 +2,8 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from ltr.restricted_pickle import DamagedFileError, InertRecord, UnsafeFileError, read_torch_file
 
@@ -110,13 +109,12 @@ def save_checkpoint(
     }
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "wb") as file:
-            torch.save(content, file)
+        torch.save(content, temporary)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -137,7 +135,7 @@ def load_network(path: str | Path, device: str | torch.device = "cpu", **overrid
     """
     checkpoint = read_checkpoint(path)
     build = _builder(Path(path), checkpoint, overrides)
-    with torch.device("meta"):
+    with _NoRandomNumbers():
         network = build()
     expected = network.state_dict()
     missing = expected.keys() - checkpoint.net.keys()
@@ -153,6 +151,15 @@ def load_network(path: str | Path, device: str | torch.device = "cpu", **overrid
     return network.to(device).eval()
 
 
+class _NoRandomNumbers(TorchFunctionMode):
+    """Leaves new parameters uninitialised: they are overwritten at once, and drawing them takes longer than reading."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func in (Tensor.normal_, Tensor.uniform_):
+            return args[0]
+        return func(*args, **(kwargs or {}))
+
+
 def _builder(path: Path, checkpoint: Checkpoint, overrides: dict[str, Any]):
     function = overrides.pop("constructor", None) or (checkpoint.constructor or {}).get("function")
     if function is None:
@@ -162,13 +169,14 @@ def _builder(path: Path, checkpoint: Checkpoint, overrides: dict[str, Any]):
     module, name = function.rsplit(".", 1)
     constructor = getattr(importlib.import_module(module), name)
     arguments = {**(checkpoint.constructor or {}).get("kwargs", {}), **overrides}
-    try:
-        inspect.signature(constructor).bind(**arguments)
-        with torch.device("meta"):
-            constructor(**arguments)
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(f"{path}: {name} cannot be built from the recorded arguments: {error}") from error
-    return lambda: constructor(**arguments)
+
+    def build() -> nn.Module:
+        try:
+            return constructor(**arguments)
+        except (TypeError, ValueError) as error:
+            raise CheckpointError(f"{path}: {name} cannot be built from the recorded arguments: {error}") from error
+
+    return build
 
 
 def _require_same_names(path: Path, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:

@@ -57,7 +57,8 @@ KNOWN: dict[str, KnownWeights] = {
         KnownWeights(
             "mobilenet_v2-b0353104.pth", "MobileNetV2 backbone trained on ImageNet (torchvision)",
             "https://pytorch.org/vision/stable/models.html",
-            "https://download.pytorch.org/models/mobilenet_v2-b0353104.pth", size=14_212_972, sha256="b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889",
+            "https://download.pytorch.org/models/mobilenet_v2-b0353104.pth", size=14_212_972,
+            sha256="b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889",
         ),
         KnownWeights(
             "resnet50-0676ba61.pth", "ResNet-50 backbone trained on ImageNet (torchvision)",
