@@ -36,11 +36,6 @@ def numbered(golden: np.lib.npyio.NpzFile, pattern: str) -> list[int]:
 
 
 @pytest.fixture(scope="session")
-def golden_set(golden_dir: Path) -> dict:
-    return json.loads((golden_dir / "set.json").read_text())
-
-
-@pytest.fixture(scope="session")
 def frame(golden_set: dict, sequences_dir: Path) -> np.ndarray:
     path = sequences_dir / "OTB" / "DragonBaby" / "img" / golden_set["dragonbaby_frame"]
     if not path.exists():

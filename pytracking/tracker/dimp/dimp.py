@@ -140,12 +140,7 @@ class DimpTracker(BaseTracker):
             "score": found.max_score,
             "flag": found.flag,
             "translation": found.translation,
-            "learner": {
-                "updated": num_iter > 0,
-                "num_iter": num_iter,
-                "loss": self.learner.loss,
-                **self.learner.report(),
-            },
+            "learner": {"updated": num_iter > 0, "num_iter": num_iter, **self.learner.report()},
         }
         self._add_optional(output, found.scores)
         self.debug.show(self.frame_number, image, output, found.scores)

@@ -19,19 +19,19 @@ from ltr.models.target_classifier import SteepestDescentOptimizer, TargetObjecti
 class OnlineLearner(ABC):
     """Changes the filter (1, C, k, k) of one sequence, update after update."""
 
-    loss: float | None = None  # of the problem when the last update started
+    losses: list[Tensor]  # (1,) each, of the problem at the start of each recursion of the last update
 
     def start(self, filters: Tensor, generator: torch.Generator) -> None:
         """Forgets everything: a new sequence starts with these filters, and draws what is random from ``generator``."""
-        self.loss = None
+        self.losses = []
 
     @abstractmethod
     def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
         """Filters after one update stage of ``num_iter`` recursions."""
 
     def report(self) -> dict[str, Any]:
-        """Numbers about what the learner keeps, for outputs and debug views."""
-        return {"rank": 0, "nbytes": 0}
+        """Numbers for outputs and debug views: the loss when the last update started, and what the learner keeps."""
+        return {"loss": float(self.losses[0]) if self.losses else None, "rank": 0, "nbytes": 0}
 
 
 class SteepestDescentLearner(OnlineLearner):
@@ -41,9 +41,9 @@ class SteepestDescentLearner(OnlineLearner):
         self.optimizer = optimizer
 
     def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
-        scores = problem.scores(filters)
-        self.loss = float(problem.loss(filters, scores))
+        scores, self.losses = problem.scores(filters), []
         for _ in range(num_iter):
+            self.losses.append(problem.loss(filters, scores))
             filters, scores = self.optimizer.step(problem, filters, scores)
         return filters
 
@@ -63,12 +63,12 @@ class GradientDescentLearner(OnlineLearner):
         self.step_length = step_length
 
     def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
-        scores = problem.scores(filters)
-        self.loss = float(problem.loss(filters, scores))
+        scores, self.losses = problem.scores(filters), []
         self.prepare(problem, scores)
         for iteration in range(num_iter):
             if iteration:
                 scores = problem.scores(filters)
+            self.losses.append(problem.loss(filters, scores))
             filters = filters - self.step_length * self.direction(problem.gradient(filters, scores))
         return filters
 
@@ -100,7 +100,7 @@ class MovingAverageLearner(OnlineLearner):
 
     def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
         learnt = self.learner.update(problem, filters, num_iter)
-        self.loss = self.learner.loss
+        self.losses = self.learner.losses
         return torch.lerp(filters, learnt, self.alpha)
 
     def report(self) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Gradient descent preconditioned by recursive least squares, for DiMP's filter.
 
-DiMP's loss weighs the residual of sample j at position k by ``v_jk = sqrt(sample weight_j) * spatial weight_jk``, so the
-paper's ``gamma_jk`` (Eq. costfunctionLSATOM3, where the residual is weighed by ``sqrt(gamma_jk)``) is ``v_jk ** 2`` and
-the virtual input of Eq. mean3 sums ``v_jk x_jk`` over all N samples and all M positions. The paper's loss is linear in
-the filter; DiMP's score activation, whose derivative is below one where the target is not, is left out of it.
+DiMP's loss weighs the residual of sample j at position k by ``v_jk = sqrt(sample weight_j) * spatial weight_jk``, so
+the paper's ``gamma_jk`` (Eq. costfunctionLSATOM3, where the residual is weighed by ``sqrt(gamma_jk)``) is ``v_jk ** 2``
+and the virtual input of Eq. mean3 sums ``v_jk x_jk`` over all N samples and all M positions. The paper's loss is linear
+in the filter; DiMP's score activation, whose derivative is below one where the target is not, is left out of it.
 """
 from __future__ import annotations
 
@@ -52,8 +52,9 @@ class ReleasedVirtualInput(BlockInput):
 class SampledBlock(BlockInput):
     """Beyond the paper: rows drawn from the whole block, so that no virtual input stands between P and the data.
 
-    The exact block adds ``sum_jk gamma_jk x_jk x_jk^T`` to the correlation matrix, which is N M (some 18 000) rows. Drawing
-    ``rows`` positions with probabilities proportional to gamma, each weighted alike, adds the same in expectation.
+    The exact block adds ``sum_jk gamma_jk x_jk x_jk^T`` to the correlation matrix, which is N M (some 18 000) rows.
+    Drawing ``rows`` positions with probabilities proportional to gamma, each weighted alike, adds the same in
+    expectation.
     """
 
     def __init__(self, rows: int) -> None:
@@ -128,4 +129,4 @@ class RlsLearner(GradientDescentLearner):
         return self.inverse.precondition(gradient.flatten(1)).view_as(gradient)
 
     def report(self) -> dict[str, Any]:
-        return {"rank": self.inverse.rank, "nbytes": self.inverse.nbytes} if self.inverse else super().report()
+        return super().report() | {"rank": self.inverse.rank, "nbytes": self.inverse.nbytes}
