@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from experiments.planning import plan_job, plan_table
-from experiments.running import NothingToRunError, run_experiment
+from experiments.running import NothingToRunError, SequencesFailedError, run_experiment
 from experiments.selection import Job, Selection, jobs_of
 from experiments.status import status_of, status_table
 from experiments.tables import experiment_names, get_experiment
@@ -65,6 +65,9 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted; run the same command again to go on", file=sys.stderr)
         return 130
+    except SequencesFailedError as error:
+        print(error)
+        return 1
     except USER_ERRORS as error:
         text = error.args[0] if isinstance(error, KeyError) else error
         print(f"error: {text}", file=sys.stderr)
@@ -98,9 +101,8 @@ def _command(args: argparse.Namespace) -> int:
         return 0
     if args.command == "run":
         with _engine(args) as pool:
-            report = run_experiment(experiment, jobs, workers=args.workers, pool=pool)
-        print(report.summary())
-        return 1 if report.failures else 0
+            print("\n".join(run_experiment(experiment, jobs, workers=args.workers, pool=pool)))
+        return 0
     return _report(experiment, jobs, args)
 
 

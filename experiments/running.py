@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from experiments.definition import Experiment
 from experiments.selection import Job
+from experiments.vot_protocol import run_vot_job
 from pytracking.evaluation.running import Pool, RunReport, run_dataset
 
 
@@ -10,39 +11,38 @@ class NothingToRunError(RuntimeError):
     """Data or weights are missing; the message says which, and the remedy."""
 
 
-def run_job(job: Job, *, workers: int, pool: Pool | None = None, progress: bool = True) -> RunReport:
-    """Runs what is missing of one benchmark.
-
-    Raises:
-        NothingToRunError: if the dataset or a tracker's network is not there. Nothing has been run then.
-    """
-    if job.problems:
-        raise NothingToRunError("\n".join(job.problems))
-    return run_dataset(job.sequences, job.all_trackers, workers, progress=progress, pool=pool)
+class SequencesFailedError(RuntimeError):
+    """Some sequences failed; the message is the whole summary. What succeeded is kept."""
 
 
 def run_experiment(
     experiment: Experiment, jobs: list[Job], *, workers: int, pool: Pool | None = None, progress: bool = True
-) -> RunReport:
-    """Runs every benchmark that can run; those that cannot are reported at the end by :class:`NothingToRunError`."""
-    total, missing = RunReport(), []
+) -> list[str]:
+    """Runs what is missing of every benchmark that can run.
+
+    Returns:
+        A summary of each benchmark that ran, and a line for each failure.
+
+    Raises:
+        NothingToRunError: if no benchmark can run; the message names what is missing.
+    """
+    summaries, missing, failures = [], [], 0
     for job in jobs:
+        dataset = job.benchmark.dataset
+        if job.problems:
+            missing.append("\n".join(job.problems))
+            continue
         if job.benchmark.protocol == "vot":
-            missing.append(
-                f"{job.benchmark.dataset}: run by the VOT toolkit's protocol: `python -m pytracking vot init`, "
-                f"then `vot run` and `vot report` (docs/vot.md)"
-            )
-            continue
-        try:
-            report = run_job(job, workers=workers, pool=pool, progress=progress)
-        except NothingToRunError as error:
-            missing.append(str(error))
-            continue
-        total.computed += report.computed
-        total.kept += report.kept
-        total.failures += report.failures
-    if missing and not (total.computed or total.kept):
+            repetitions = max(len(runs) for runs in job.trackers.values())
+            report = run_vot_job(job, repetitions, workers, progress)
+        else:
+            report: RunReport = run_dataset(job.sequences, job.all_trackers, workers, progress=progress, pool=pool)
+        failures += len(report.failures)
+        summaries.append(f"{dataset}: {report.summary()}")
+    if missing and not summaries:
         raise NothingToRunError(f"experiment '{experiment.name}' cannot run:\n" + "\n".join(missing))
-    if missing and progress:
-        print("left out:\n" + "\n".join(missing))
-    return total
+    if missing:
+        summaries.append("left out, because something is missing:\n" + "\n".join(missing))
+    if failures:
+        raise SequencesFailedError("\n".join(summaries))
+    return summaries

@@ -50,12 +50,11 @@ def jobs_of(experiment: Experiment, selection: Selection) -> list[Job]:
     """
     _check_trackers(experiment, selection)
     jobs = [_job(experiment, benchmark, selection) for benchmark in experiment.benchmarks]
-    if selection.sequences is not None:
-        known = {sequence.name for job in jobs for sequence in job.sequences}
-        unknown = sorted(set(selection.sequences) - known)
-        if unknown and known:
+    if selection.sequences is not None and not any(job.problems for job in jobs):
+        unknown = sorted(set(selection.sequences) - {sequence.name for job in jobs for sequence in job.sequences})
+        if unknown:
             raise ValueError(f"--sequences: {', '.join(unknown)}: not in the datasets of '{experiment.name}'")
-    return [job for job in jobs if job.trackers]
+    return [job for job in jobs if job.trackers or job.problems]
 
 
 def _check_trackers(experiment: Experiment, selection: Selection) -> None:
@@ -81,9 +80,9 @@ def _job(experiment: Experiment, benchmark: Benchmark, selection: Selection) -> 
     for label, text in benchmark.trackers.items():
         if selection.trackers is not None and not {label, text} & set(selection.trackers):
             continue
-        runs = [_tracker(text, label, run, experiment) for run in range(selection.runs or experiment.runs)]
-        job.trackers[label] = runs
         try:
+            runs = [_tracker(text, label, run, experiment) for run in range(selection.runs or experiment.runs)]
+            job.trackers[label] = runs
             _ = runs[0].weights
         except (MissingWeightsError, UnknownTrackerError) as error:
             job.problems.append(f"{label}: {error}")

@@ -1,0 +1,86 @@
+"""From result files to the numbers of an experiment's table, one a run."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.selection import Job
+from pytracking.analysis.evaluate import Evaluation, evaluate
+from pytracking.analysis.long_term import pool
+from pytracking.analysis.presence import score_track
+from pytracking.analysis.result_sets import Run
+from pytracking.evaluation.results import is_complete
+
+# column -> attribute of an analysis Summary
+SUMMARY_METRICS = {
+    "success": "auc",
+    "precision": "precision",
+    "norm_precision": "normalised_precision",
+    "sr50": "op50",
+    "sr75": "op75",
+    "ao": "average_overlap",
+}
+PRESENCE_METRICS = ("tpr", "tnr")  # OxUvA's, from sparse labels
+VOT_METRICS = {  # attribute of a VotReport's row
+    "eao": "eao",
+    "accuracy": "accuracy",
+    "neg_log_reliability": "minus_log_reliability",
+    "rt_eao": "realtime_eao",
+}
+
+
+@dataclass(frozen=True)
+class JobScores:
+    """What a benchmark's results say."""
+
+    values: dict[str, dict[str, np.ndarray]]  # row label -> metric -> (runs,)
+    fps: dict[str, float]
+    evaluation: Evaluation | None  # curves and sequences; None where the protocol has no curves
+    unfinished: dict[str, str]  # row label -> what is missing
+
+
+def score_job(job: Job, progress: bool = False) -> JobScores:
+    """Scores the rows whose results are complete; the others are named, not guessed."""
+    finished, unfinished = {}, {}
+    for label, runs in job.trackers.items():
+        if any(problem.startswith(f"{label}:") for problem in job.problems):
+            unfinished[label] = "its network is missing"
+            continue
+        absent = [
+            (tracker, sequence)
+            for tracker in runs
+            for sequence in job.sequences
+            if not is_complete(tracker.results_dir, sequence.name, len(sequence))
+        ]
+        if absent or not len(job.sequences):
+            unfinished[label] = f"{len(absent)} of {len(runs) * len(job.sequences)} sequence-runs are missing"
+        else:
+            finished[label] = runs
+    if not finished:
+        return JobScores({}, {}, None, unfinished)
+    if any(metric in PRESENCE_METRICS for metric in job.benchmark.metrics):
+        return JobScores(_presence(job, finished), {}, None, unfinished)
+    trackers = [tracker for runs in finished.values() for tracker in runs]
+    evaluation = evaluate(trackers, job.sequences, job.benchmark.rule, progress=progress)
+    values, fps = {}, {}
+    for scores in evaluation.trackers:
+        summary = evaluation.summary(scores)
+        values[scores.name] = {
+            metric: np.atleast_1d(getattr(summary, SUMMARY_METRICS[metric])) for metric in job.benchmark.metrics
+        }
+        fps[scores.name] = scores.frames_a_second
+    return JobScores(values, fps, evaluation, unfinished)
+
+
+def _presence(job: Job, finished: dict) -> dict[str, dict[str, np.ndarray]]:
+    values = {}
+    for label, runs in finished.items():
+        counts = [
+            pool(score_track(Run(tracker.results_dir), sequence, None) for sequence in job.sequences)
+            for tracker in runs
+        ]
+        values[label] = {
+            metric: np.array([getattr(count, metric) for count in counts]) for metric in job.benchmark.metrics
+        }
+    return values

@@ -1,0 +1,102 @@
+"""An experiment end to end on two short sequences, with trackers whose scores are known."""
+import pytest
+
+from experiments.definition import Benchmark, Experiment
+from experiments.planning import plan_job, plan_table
+from experiments.report import write_report
+from experiments.running import NothingToRunError, run_experiment
+from experiments.scoring import score_job
+from experiments.selection import Selection, jobs_of
+from experiments.status import status_of
+from pytracking.evaluation.results import boxes_file, is_complete
+
+
+@pytest.fixture
+def experiment(sequences):
+    benchmark = Benchmark(
+        dataset=f"folder:{sequences}",
+        trackers={"RLS-oracle": "oracle:default", "still": "identity:default"},
+        metrics=("success", "precision"),
+        rule="strict",
+    )
+    return Experiment(name="tiny", title="tiny", runs=2, figure="success", benchmarks=(benchmark,))
+
+
+def test_oracle_scores_one_and_a_second_run_does_nothing(experiment, results):
+    jobs = jobs_of(experiment, Selection())
+    (first,) = run_experiment(experiment, jobs, workers=0, progress=False)
+    assert "8 sequences tracked, 0 kept" in first  # 2 trackers x 2 runs x 2 sequences
+    report = write_report(experiment, jobs)
+    (second,) = run_experiment(experiment, jobs, workers=0, progress=False)
+    assert "0 sequences tracked, 8 kept" in second
+    assert write_report(experiment, jobs_of(experiment, Selection())) == report
+    values = score_job(jobs[0]).values
+    assert values["RLS-oracle"]["success"] == pytest.approx([1.0, 1.0])
+    assert (values["still"]["success"] < 0.7).all()
+    assert (results / "reports" / "tiny" / "report.tex").exists()
+    assert list((results / "reports" / "tiny").glob("*_success.png"))
+
+
+def test_an_interrupted_run_ends_with_the_same_report(experiment, results):
+    jobs = jobs_of(experiment, Selection())
+    run_experiment(experiment, jobs, workers=0, progress=False)
+    report = _without_speed(write_report(experiment, jobs))
+    tracker, sequence = jobs[0].all_trackers[1], jobs[0].sequences[0]
+    lost = boxes_file(tracker.results_dir, sequence.name)
+    lost.write_text(lost.read_text()[:40])  # as a kill between write and rename never leaves it, but a full disk may
+    assert not is_complete(tracker.results_dir, sequence.name, len(sequence))
+    (summary,) = run_experiment(experiment, jobs, workers=0, progress=False)
+    assert "1 sequences tracked, 7 kept" in summary
+    assert _without_speed(write_report(experiment, jobs)) == report
+
+
+def _without_speed(markdown: str) -> list[str]:
+    """The table's last column is frames per second, which the recomputed sequence changes."""
+    return [line.rsplit("|", 2)[0] for line in markdown.splitlines()]
+
+
+def test_plan_counts_and_status_follow_the_run(experiment, results):
+    (job,) = jobs_of(experiment, Selection())
+    plans = plan_job(job, workers=1, probe=False)
+    frames = sum(len(sequence) for sequence in job.sequences)
+    assert [(plan.sequence_runs, plan.frames, plan.done_runs) for plan in plans] == [(4, 2 * frames, 0)] * 2
+    assert "hours unknown" in plan_table(plans, [], 1)
+    run_experiment(experiment, [job], workers=0, progress=False)
+    after = plan_job(job, workers=1, probe=False)
+    assert [(plan.sequence_runs, plan.done_runs) for plan in after] == [(0, 4)] * 2
+    assert [(row.done, row.total, row.failed) for row in status_of(job)] == [(4, 4, 0)] * 2
+
+
+def test_selection_scales_down(experiment, results):
+    (job,) = jobs_of(experiment, Selection(runs=1, trackers=("still",), sequences=("walk",)))
+    assert [tracker.display_name for tracker in job.all_trackers] == ["still"]
+    assert job.sequences.names == ["walk"]
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        ({"trackers": ("nobody",)}, "nobody: not in 'tiny'"),
+        ({"sequences": ("nowhere",)}, "nowhere: not in the datasets"),
+        ({"runs": 0}, "--runs must be at least 1"),
+    ],
+)
+def test_a_wrong_selection_is_named(experiment, results, selection, message):
+    with pytest.raises(ValueError, match=message):
+        jobs_of(experiment, Selection(**selection))
+
+
+def test_missing_data_is_said_with_the_remedy(results):
+    benchmark = Benchmark(dataset="lasot", trackers={"still": "identity:default"}, metrics=("success",))
+    experiment = Experiment(name="far", title="far", runs=1, benchmarks=(benchmark,))
+    jobs = jobs_of(experiment, Selection())
+    with pytest.raises(NothingToRunError, match="lasot_path"):
+        run_experiment(experiment, jobs, workers=0, progress=False)
+
+
+def test_missing_weights_are_an_error_in_experiments(results, sequences, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTRACKING_NETWORK_PATH", str(tmp_path / "no_networks"))
+    benchmark = Benchmark(dataset=f"folder:{sequences}", trackers={"DiMP": "dimp:dimp50"}, metrics=("success",))
+    experiment = Experiment(name="strict", title="strict", runs=1, benchmarks=(benchmark,))
+    with pytest.raises(NothingToRunError, match="dimp50.pth"):
+        run_experiment(experiment, jobs_of(experiment, Selection()), workers=0, progress=False)
