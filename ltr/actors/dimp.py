@@ -38,6 +38,8 @@ class DimpActor(nn.Module):
         label_sigma: deviation of the classification label in cells.
         iterations: steepest descent steps.
         proposals: boxes for each frame that the IoU-Net is trained on.
+        overlap_window: side in pixels (a multiple of 16) of a window around the target that the IoU-Net is trained in,
+            since its convolutions need no more than the neighbourhood of the boxes; None for the whole crop.
         weights: factors of the loss terms.
         finish_features: turns cached features into those that the network's parts take.
     """
@@ -50,13 +52,14 @@ class DimpActor(nn.Module):
         label_sigma: float = 0.9,
         iterations: int = 5,
         proposals: int = 8,
+        overlap_window: int | None = None,
         weights: DimpLossWeights | None = None,
         finish_features: nn.Module | None = None,
     ) -> None:
         super().__init__()
         self.network = network
         self.train_frames, self.label_sigma = train_frames, label_sigma
-        self.iterations, self.proposals = iterations, proposals
+        self.iterations, self.proposals, self.overlap_window = iterations, proposals, overlap_window
         self.weights = weights or DimpLossWeights()
         self.finish_features = finish_features
 
@@ -95,11 +98,14 @@ class DimpActor(nn.Module):
 
     def _overlap(self, features: dict[str, Tensor], boxes: Tensor) -> Tensor:
         n = self.train_frames
-        truth = boxes[:, n:]
+        reference, reference_boxes = {name: value[:, 0] for name, value in features.items()}, boxes[:, 0]
+        tested, truth = {name: value[:, n:].flatten(0, 1) for name, value in features.items()}, boxes[:, n:]
+        if self.overlap_window is not None:
+            reference, reference_boxes = cut_windows(reference, reference_boxes, self.overlap_window)
+            tested, moved = cut_windows(tested, truth.flatten(0, 1), self.overlap_window)
+            truth = moved.view_as(truth)
         proposals = sample_proposals(truth, self.proposals)  # (B, test, P, 4)
-        reference = {name: value[:, 0] for name, value in features.items()}
-        tested = {name: value[:, n:].flatten(0, 1) for name, value in features.items()}
-        predicted = self.network.bb_regressor(reference, tested, boxes[:, 0], proposals)  # (B, test, P)
+        predicted = self.network.bb_regressor(reference, tested, reference_boxes, proposals)  # (B, test, P)
         return overlap_loss(predicted, proposals, truth)
 
     def _peaks(self, scores: list[Tensor], boxes: Tensor) -> dict[str, Tensor]:
@@ -112,3 +118,30 @@ class DimpActor(nn.Module):
             found = torch.stack([place % s.shape[-1], place // s.shape[-1]], dim=-1)  # (B, test, 2) x, y
             result[name] = ((found - centre).norm(dim=-1) < 1.5).float().mean()
         return result
+
+
+def cut_windows(features: dict[str, Tensor], boxes: Tensor, side: int) -> tuple[dict[str, Tensor], Tensor]:
+    """Cuts a square window around each image's box out of its feature maps.
+
+    Args:
+        features: "layer2" (B, C, h, w) of stride 8 and "layer3" (B, C, h/2, w/2) of stride 16.
+        boxes: xywh in image pixels (B, 4).
+        side: of the window in image pixels, a multiple of 16.
+
+    Returns:
+        Windows of the maps, and the boxes in pixels of the windows.
+    """
+    cells = side // 16
+    limit = features["layer3"].shape[-1] - cells
+    middle = (boxes[:, :2] + boxes[:, 2:] / 2) / 16
+    first = (middle - cells / 2).round().long().clamp(0, limit)  # (B, 2) x, y
+    windows = {}
+    for name, ratio in (("layer2", 2), ("layer3", 1)):
+        length = cells * ratio
+        windows[name] = torch.stack(
+            [
+                image[:, y * ratio : y * ratio + length, x * ratio : x * ratio + length]
+                for image, (x, y) in zip(features[name], first.tolist(), strict=True)
+            ]
+        )
+    return windows, torch.cat([boxes[:, :2] - 16 * first, boxes[:, 2:]], dim=1)

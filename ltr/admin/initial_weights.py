@@ -22,6 +22,16 @@ def load_backbone_weights(backbone: nn.Module, path: Path) -> None:
     backbone.load_state_dict({name: stored[name].float() for name in wanted if name in stored}, strict=False)
 
 
+def load_convolutions(network: nn.Module, path: Path) -> None:
+    """Fills an MDNet's convolutions from a file of plain tensors with MDNet's names."""
+    stored = torch.load(path, map_location="cpu", weights_only=True)
+    wanted = [name for name in network.state_dict() if name.startswith("layers.conv")]
+    absent = [name for name in wanted if name not in stored]
+    if absent:
+        raise ValueError(f"{path} lacks {absent[0]!r}")
+    network.load_state_dict({name: stored[name].float() for name in wanted}, strict=False)
+
+
 @torch.no_grad()
 def near_identity_head(conv: nn.Conv2d, seed: int, spread: float = 0.3) -> None:
     """Starts a 3x3 convolution as a copy of its input, with small random filters in the channels that are left.

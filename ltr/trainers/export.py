@@ -4,8 +4,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ltr.checkpoint import read_checkpoint, save_checkpoint
 from ltr.trainers.plan import TrainingPlan
@@ -16,25 +15,20 @@ if TYPE_CHECKING:
 
 def export_network(path: Path, plan: TrainingPlan, trainer: Trainer) -> None:
     """Writes the network's weights in half precision with the constructor and the plan's metadata."""
+    network = plan.actor.network
+    state = network.state_dict()
+    for prefix in getattr(network, "unstored_prefixes", ()):  # such as the branches of MDNet's training domains
+        state = {name: value for name, value in state.items() if not name.startswith(prefix)}
     metadata = {**plan.metadata, "epochs_trained": trainer.epoch, "seed": trainer.options.seed}
-    save_checkpoint(path, halved(plan.actor.network.state_dict()), plan.constructor, metadata)
-
-
-def halved(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Floating point entries in float16; a value beyond its range is an error, not infinity."""
-    result = {}
-    for name, value in state.items():
-        if value.is_floating_point():
-            half = value.detach().cpu().half()
-            if not torch.isfinite(half).all():
-                raise OverflowError(f"{name} holds values that float16 cannot represent")
-            value = half
-        result[name] = value.cpu()
-    return result
+    save_checkpoint(path, state, plan.constructor, metadata, half=True)
 
 
 def load_initial(network: nn.Module, path: Path) -> None:
-    """Starts a network from an exported one with the same structure."""
+    """Starts a network from an exported one with the same structure.
+
+    Raises:
+        ValueError: the file does not fit.
+    """
     stored = read_checkpoint(path).net
     wanted = network.state_dict()
     different = [n for n in wanted if n not in stored or stored[n].shape != wanted[n].shape]

@@ -59,7 +59,6 @@ class TrainingPlan:
     checkpoint_every: int = 500  # optimizer steps between checkpoints inside an epoch
     frozen: list[nn.Module] = field(default_factory=list)  # kept in eval mode (batch-norm statistics fixed)
     collate: Callable[[list], Any] | None = None
-    export_state: Callable[[nn.Module], dict] | None = None  # what to ship of the network; all of it by default
 
 
 def step_decay(every: int, factor: float) -> Callable[[float], float]:

@@ -43,14 +43,23 @@ class Amounts:
     """How much of everything."""
 
     part_size: int = 500  # examples of each part of the cache
-    synthetic_parts: int = 8
-    real_parts: int = 4
-    validation_size: int = 240
-    epochs: int = 16
+    synthetic_parts: int = 4
+    real_parts: int = 3
+    validation_size: int = 240  # examples of the validation sequences, for the log alone
+    classifier_epochs: int = 10
+    boxes_epochs: int = 20
     batch_size: int = 16
 
 
-SMOKE = Amounts(part_size=4, synthetic_parts=1, real_parts=0, validation_size=0, epochs=1, batch_size=2)
+SMOKE = Amounts(
+    part_size=4,
+    synthetic_parts=1,
+    real_parts=0,
+    validation_size=0,
+    classifier_epochs=1,
+    boxes_epochs=1,
+    batch_size=2,
+)
 
 
 def build(options: RunOptions) -> TrainingPlan:
@@ -61,9 +70,9 @@ def build(options: RunOptions) -> TrainingPlan:
     validation = [folder for folder in folders if folder.name.startswith("validation")]
     training = [folder for folder in folders if folder not in validation]
     weights = {"classifier": DimpLossWeights(overlap=0), "boxes": DimpLossWeights.only_overlap(), None: None}
-    epochs = options.epochs or amounts.epochs
+    epochs = options.epochs or (amounts.classifier_epochs if options.only == "classifier" else amounts.boxes_epochs)
     return TrainingPlan(
-        actor=DimpActor(network, weights=weights[options.only], label_sigma=0.9),
+        actor=DimpActor(network, weights=weights[options.only], label_sigma=0.9, proposals=16, overlap_window=160),
         examples=FeatureCache(training),
         validation=FeatureCache(validation) if validation else None,
         parameter_groups=parameter_groups(network, options.only),
