@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scoring.add_argument("--exclude-invalid", action="store_true", help="divide by the number of valid frames")
     scoring.add_argument("--missing", default="error", choices=("error", "skip"), help="sequences without results")
     scoring.add_argument(
-        "--lengths", default="error", choices=("error", "rule"), help="rows too few or too many: refuse, or ask the rule"
+        "--lengths", default="error", choices=("error", "rule"), help="rows too few or many: refuse, or ask the rule"
     )
     scoring.add_argument("--annotations", type=Path, help="folder of annotations, to score without frames")
     scoring.add_argument("--presence-threshold", type=float, help="oxuva: present from this score on")

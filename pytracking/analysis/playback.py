@@ -1,0 +1,157 @@
+"""A sequence with several trackers' boxes: as one HTML file with a slider that needs no server, or as a video."""
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from pytracking.analysis.moments import Moment, overlaps, worst_moments
+from pytracking.analysis.plots import COLOURS
+from pytracking.evaluation.sequence import Sequence
+from pytracking.utils.contact_sheet import draw_box
+from pytracking.utils.files import replacing, write_text
+
+TEMPLATE = Path(__file__).with_name("playback.html")
+TRUTH_COLOUR = "#39FF14"  # annotations are green everywhere in this project
+TRACKER_COLOURS = tuple(colour for colour in COLOURS if colour not in ("#009E73", "#000000"))  # green is taken
+MOST_FRAMES = 600  # in a page; longer sequences are thinned, the worst moments kept
+MOST_WIDTH = 720  # pixels of a frame in a page
+QUALITY = 80  # of its JPEGs
+
+
+def write_page(
+    path: Path,
+    sequence: Sequence,
+    boxes: dict[str, np.ndarray],
+    *,
+    most_frames: int = MOST_FRAMES,
+    most_width: int = MOST_WIDTH,
+    fps: float = 20.0,
+) -> list[Moment]:
+    """Writes the page and returns its worst moments.
+
+    Args:
+        path: file to write; it holds the frames and needs nothing else.
+        sequence: the frames and the annotation.
+        boxes: (n, 4) by tracker.
+        most_frames: a longer sequence is thinned to so many frames.
+        most_width: wider frames are made smaller.
+        fps: speed of the play button.
+    """
+    scores = {name: overlaps(array, sequence) for name, array in boxes.items()}
+    moments = worst_moments(scores)
+    indices = _chosen_frames(len(sequence), most_frames, [moment.frame for moment in moments])
+    images, scale, size = _encode(sequence, indices, most_width)
+    data = {
+        "name": sequence.name,
+        "frames": len(sequence),
+        "indices": indices,
+        "width": size[0],
+        "height": size[1],
+        "scale": scale,
+        "fps": fps,
+        "truth": _plain_boxes(_shown_truth(sequence)),
+        "truth_colour": TRUTH_COLOUR,
+        "trackers": [
+            {
+                "name": name,
+                "colour": TRACKER_COLOURS[place % len(TRACKER_COLOURS)],
+                "boxes": _plain_boxes(array),
+                "overlap": [None if np.isnan(value) else round(float(value), 3) for value in scores[name]],
+            }
+            for place, (name, array) in enumerate(boxes.items())
+        ],
+        "moments": [{"frame": moment.frame, "text": moment.text} for moment in moments],
+        "images": images,
+    }
+    page = TEMPLATE.read_text(encoding="utf-8").replace("__TITLE__", html.escape(sequence.name))
+    # "</" inside the data would end the script element
+    write_text(path, page.replace("__DATA__", json.dumps(data, separators=(",", ":")).replace("</", "<\\/")))
+    return moments
+
+
+def write_video(path: Path, sequence: Sequence, boxes: dict[str, np.ndarray], fps: float = 20.0) -> None:
+    """Writes an MP4 with the annotation, all boxes, and a legend with the overlap of each frame."""
+    scores = {name: overlaps(array, sequence) for name, array in boxes.items()}
+    height, width = sequence.load_frame(0).shape[:2]
+    with replacing(path) as temporary:
+        writer = cv2.VideoWriter(str(temporary), cv2.VideoWriter_fourcc(*"mp4v"), fps, (width, height))
+        if not writer.isOpened():
+            raise OSError(f"{path}: this OpenCV cannot write such a video; give a name that ends in .mp4")
+        try:
+            for frame in drawn_frames(sequence, boxes, scores):
+                writer.write(cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
+        finally:
+            writer.release()
+
+
+def drawn_frames(
+    sequence: Sequence, boxes: dict[str, np.ndarray], scores: dict[str, np.ndarray]
+) -> Iterator[np.ndarray]:
+    """Frames with boxes and legend drawn in, RGB uint8."""
+    truth = _shown_truth(sequence)
+    for index in range(len(sequence)):
+        frame = np.ascontiguousarray(sequence.load_frame(index).copy())
+        thickness = max(1, round(frame.shape[1] / 320))
+        draw_box(frame, truth[index], _rgb(TRUTH_COLOUR), thickness)
+        lines = [(f"{sequence.name}  {index + 1}/{len(sequence)}", "#FFFFFF"), ("annotation", TRUTH_COLOUR)]
+        for place, (name, array) in enumerate(boxes.items()):
+            colour = TRACKER_COLOURS[place % len(TRACKER_COLOURS)]
+            draw_box(frame, array[index], _rgb(colour), thickness)
+            overlap = scores[name][index]
+            lines.append((name if np.isnan(overlap) else f"{name}  {overlap:.2f}", colour))
+        _legend(frame, lines)
+        yield frame
+
+
+def _shown_truth(sequence: Sequence) -> np.ndarray:
+    """The annotation (n, 4), NaN where there is nothing to draw."""
+    truth = np.full((len(sequence), 4), np.nan)
+    truth[: len(sequence.ground_truth_rect)] = sequence.ground_truth_rect
+    truth[~(truth[:, 2:] > 0).all(axis=1)] = np.nan
+    return truth
+
+
+def _chosen_frames(frames: int, most: int, always: list[int]) -> list[int]:
+    if frames <= most:
+        return list(range(frames))
+    evenly = np.linspace(0, frames - 1, max(2, most - len(always))).round().astype(int)
+    return sorted({*evenly.tolist(), *always})
+
+
+def _encode(sequence: Sequence, indices: list[int], most_width: int) -> tuple[list[str], float, tuple[int, int]]:
+    images, scale, size = [], 1.0, (0, 0)
+    for index in indices:
+        frame = sequence.load_frame(index)
+        scale = min(1.0, most_width / frame.shape[1])
+        size = (round(frame.shape[1] * scale), round(frame.shape[0] * scale))
+        small = cv2.resize(frame, size, interpolation=cv2.INTER_AREA) if scale < 1 else frame
+        done, data = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+        if not done:
+            raise OSError(f"frame {index + 1} of sequence '{sequence.name}' cannot be encoded as JPEG")
+        images.append(base64.b64encode(data).decode("ascii"))
+    return images, scale, size
+
+
+def _plain_boxes(boxes: np.ndarray) -> list[list[float] | None]:
+    return [None if np.isnan(box).any() else [round(float(value), 1) for value in box] for box in boxes]
+
+
+def _legend(frame: np.ndarray, lines: list[tuple[str, str]]) -> None:
+    size = max(0.35, frame.shape[1] / 1400)
+    step = round(30 * size)
+    width = max(cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, size, 1)[0][0] for text, _ in lines) + step
+    corner = frame[: step * len(lines) + step // 2, :width]
+    corner //= 3  # the text stays readable on any picture
+    for row, (text, colour) in enumerate(lines, start=1):
+        spot = (step // 2, step * row)
+        cv2.putText(frame, text, spot, cv2.FONT_HERSHEY_SIMPLEX, size, _rgb(colour), 1, cv2.LINE_AA)
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))

@@ -1,0 +1,92 @@
+"""``python -m pytracking play DATASET TRACKER/PARAM ...``: a sequence with several trackers' boxes, page or video."""
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from pytracking.analysis.moments import overlaps
+from pytracking.analysis.playback import MOST_FRAMES, write_page, write_video
+from pytracking.analysis.result_sets import ResultSet, find_results
+from pytracking.evaluation import Sequence, SequenceList, get_dataset
+from pytracking.evaluation.environment import apply_flags, env_settings
+from pytracking.evaluation.results import ResultFileError, parse_boxes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", help="name of a dataset, or folder:PATH")
+    parser.add_argument(
+        "trackers", nargs="+", metavar="[NAME=]TRACKER/PARAM[:RUN]", help="the first run of each is shown"
+    )
+    parser.add_argument("--sequence", action="append", help="which sequence (may be given several times)")
+    parser.add_argument(
+        "--worst", type=int, default=1, metavar="N", help="without --sequence: the N where the first two differ most"
+    )
+    parser.add_argument("--video", action="store_true", help="write an MP4 instead of a page")
+    parser.add_argument("--frames", type=int, default=MOST_FRAMES, help=f"most frames a page (default: {MOST_FRAMES})")
+    parser.add_argument("--fps", type=float, default=20.0, help="frames a second when playing (default: 20)")
+    parser.add_argument("--output", type=Path, help="folder to write to (default: result_plot_path)")
+    parser.add_argument("--results-path", type=Path, help="where results are")
+
+
+def run(args: argparse.Namespace) -> int:
+    apply_flags(results_path=args.results_path)
+    try:
+        if args.frames < 2 or args.fps <= 0 or args.worst < 1:
+            raise ValueError("--frames must be at least 2, --fps above 0, --worst at least 1")
+        dataset = get_dataset(args.dataset)
+        results = [find_results(spec, env_settings().results_path) for spec in args.trackers]
+        folder = args.output or env_settings().require("result_plot_path", "play")
+        for sequence in _chosen(args, dataset, results):
+            _write(args, folder, sequence, load_boxes(results, sequence))
+    except (LookupError, ValueError, OSError) as error:
+        print(f"error: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def load_boxes(results: list[ResultSet], sequence: Sequence) -> dict[str, np.ndarray]:
+    """Boxes of each tracker's first run."""
+    boxes = {}
+    for row in results:
+        run, source = row.runs[0], row.runs[0].source(sequence.name)
+        data = run.boxes(sequence.name)
+        if data is None:
+            raise ResultFileError(f"{source}: no such file")
+        boxes[row.name] = parse_boxes(data, source)
+        if len(boxes[row.name]) != len(sequence):
+            raise ResultFileError(f"{source}: {len(boxes[row.name])} rows for {len(sequence)} frames")
+    return boxes
+
+
+def _chosen(args: argparse.Namespace, dataset: SequenceList, results: list[ResultSet]) -> list[Sequence]:
+    if args.sequence:
+        return [dataset[name] for name in args.sequence]
+    there = [s for s in dataset if all(row.runs[0].has(s.name) for row in results)]
+    if not there:
+        raise FileNotFoundError(f"no sequence of '{args.dataset}' has results of all these trackers")
+    return sorted(there, key=lambda sequence: -_loss(results, sequence))[: args.worst]
+
+
+def _loss(results: list[ResultSet], sequence: Sequence) -> float:
+    """Mean difference of overlap between the first two trackers, or of the only one to the annotation."""
+    if len(sequence.ground_truth_rect) != len(sequence):
+        return 0.0
+    scores = [overlaps(boxes, sequence) for boxes in load_boxes(results[:2], sequence).values()]
+    gaps = np.abs(scores[0] - scores[1]) if len(scores) > 1 else 1.0 - scores[0]
+    return float(np.nanmean(gaps)) if not np.isnan(gaps).all() else 0.0
+
+
+def _write(args: argparse.Namespace, folder: Path, sequence: Sequence, boxes: dict[str, np.ndarray]) -> None:
+    if args.video:
+        path = folder / f"{sequence.name}.mp4"
+        write_video(path, sequence, boxes, args.fps)
+        print(f"video: {path}")
+        return
+    path = folder / f"{sequence.name}.html"
+    moments = write_page(path, sequence, boxes, most_frames=args.frames, fps=args.fps)
+    print(f"page: {path} (open it in a browser)")
+    for moment in moments:
+        print(f"  {moment.text}")
