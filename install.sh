@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Installs the project into a virtual environment, in the versions of constraints.txt.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+usage() {
+  cat <<'TEXT'
+usage: ./install.sh [--venv DIR] [--extras a,b] [--cuda [cu126]] [--headless] [--python PYTHON]
+
+  --venv DIR       the environment to create or use (default: .venv); --venv none: the active one
+  --extras a,b     optional parts, see pyproject.toml: jpeg, vot, train, web, ray, dev (default: jpeg)
+  --cuda [TAG]     torch with CUDA: PyPI's build, or the one for a CUDA version such as cu126 (default: CPU only,
+                   which saves several gigabytes)
+  --headless       OpenCV without windows, for machines without libGL
+  --python PYTHON  the interpreter of a new environment (default: python3; 3.10 or newer)
+TEXT
+}
+
+venv=.venv extras=jpeg cuda="" tag="" opencv=opencv-contrib-python python=python3
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --venv) venv="${2:?--venv needs a folder}"; shift 2 ;;
+    --extras) extras="${2:?--extras needs names}"; shift 2 ;;
+    --cuda) cuda=yes; shift; case "${1:-}" in cu[0-9]*) tag="$1"; shift ;; esac ;;
+    --headless) opencv=opencv-contrib-python-headless; shift ;;
+    --python) python="${2:?--python needs an interpreter}"; shift 2 ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "install.sh: unknown option $1" >&2; usage >&2; exit 2 ;;
+  esac
+done
+
+if [ "$venv" != none ]; then
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "install.sh: Python 3.10 or newer is needed" >&2; exit 1; }
+  [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+  python="$venv/bin/python"
+fi
+pip() { "$python" -m pip --disable-pip-version-check "$@"; }
+constrained() { sed -n "s/^$1==\([^ ;]*\).*/\1/p" constraints.txt | head -n 1; }
+
+# torch first: left to the resolver, PyPI's build for Linux brings gigabytes of CUDA along.
+torch="torch==$(constrained torch)"
+wheels=https://download.pytorch.org/whl
+has_torch() { "$python" -c "import torch, sys; sys.exit(not torch.__version__.startswith('$(constrained torch)'))" 2>/dev/null; }
+if [ -n "$cuda" ]; then
+  if [ -n "$tag" ]; then pip install -q "$torch+$tag" --extra-index-url "$wheels/$tag"; else pip install -q "$torch"; fi
+elif ! has_torch; then
+  echo "installing $torch (CPU)"
+  if [ "$(uname -s)" = Linux ]; then
+    pip install -q "$torch+cpu" 2>/dev/null ||
+      pip install -q "$torch+cpu" --extra-index-url "$wheels/cpu" ||
+      { echo "no CPU build found; installing PyPI's torch, which may be large" >&2; pip install -q "$torch"; }
+  else
+    pip install -q "$torch"
+  fi
+fi
+
+# One cv2 only: the contrib build, and an empty package in place of opencv-python (tools/opencv-python says why).
+for other in opencv-python opencv-python-headless opencv-contrib-python opencv-contrib-python-headless; do
+  if [ "$other" != "$opencv" ] && pip show -q "$other" 2>/dev/null; then pip uninstall -q -y "$other"; removed=yes; fi
+done
+# Removing one of them takes the other's files along, so what stays is laid down again.
+pip install -q ${removed:+--force-reinstall --no-deps} "$opencv==$(constrained opencv-contrib-python)" -c constraints.txt
+pip install -q ./tools/opencv-python
+
+echo "installing the project with: $extras"
+pip install -q -e ".[$extras]" -c constraints.txt
+"$python" -c 'import cv2' || { echo "install.sh: OpenCV cannot be loaded; on a machine without libGL try --headless" >&2; exit 1; }
+echo "done: $("$python" -c 'import torch, cv2; print("torch", torch.__version__, "opencv", cv2.__version__)')"

@@ -1,0 +1,199 @@
+"""``python -m pytracking doctor``: what is installed and found here, and what to do about the rest."""
+from __future__ import annotations
+
+import argparse
+import importlib
+import platform
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+
+from pytracking.evaluation.datasets.registry import DATASETS
+from pytracking.evaluation.environment import LOCAL_FILE, config_file, env_settings, how_to_set
+from pytracking.evaluation.tracker import (
+    FallbackWeightsWarning,
+    MissingWeightsError,
+    Tracker,
+    parameter_names,
+    tracker_names,
+)
+
+REQUIRED = ("torch", "numpy", "cv2", "pandas", "matplotlib", "tqdm")
+OPTIONAL = {  # module: (what it is for, how to get it)
+    "simplejpeg": ("faster reading of JPEG frames", "./install.sh --extras jpeg"),
+    "torchvision": ("ImageNet weights when training", "pip install torchvision (the release that fits your torch)"),
+    "vot": ("the VOT toolkit", "./install.sh --extras vot"),
+    "ray": ("experiments on a cluster", "./install.sh --extras ray"),
+    "starlette": ("the page in the browser", "./install.sh --extras web"),
+    "pytest": ("the test suite", "./install.sh --extras dev"),
+}
+OPENCV_PACKAGES = (
+    "opencv-python",
+    "opencv-contrib-python",
+    "opencv-python-headless",
+    "opencv-contrib-python-headless",
+)
+
+
+@dataclass
+class Finding:
+    """One line of the report."""
+
+    ok: bool | None  # None: optional and absent
+    subject: str
+    state: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        mark = {True: "ok  ", False: "FAIL", None: "-   "}[self.ok]
+        remedy = f"\n{'':>5}-> {self.remedy}" if self.remedy else ""
+        return f"{mark} {self.subject:<22} {self.state}{remedy}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="also list the datasets whose path is not set")
+
+
+def run(args: argparse.Namespace) -> int:
+    failed = False
+    sections = {
+        "Python and packages": packages(),
+        "Optional packages": optional_packages(),
+        "Device": device(),
+        "Paths": paths(),
+        "Networks": networks(),
+        "Trackers": trackers(),
+        "Datasets": datasets(args.all),
+    }
+    for title, findings in sections.items():
+        print(f"\n{title}")
+        for finding in findings:
+            failed |= finding.ok is False
+            print(finding)
+    print("\nsomething is missing: see the lines marked FAIL" if failed else "\nready to run")
+    return 1 if failed else 0
+
+
+def packages() -> Iterator[Finding]:
+    yield Finding(True, "python", platform.python_version())
+    for name in REQUIRED:
+        try:
+            yield Finding(True, name, importlib.import_module(name).__version__)
+        except ImportError as error:
+            yield Finding(False, name, f"cannot be imported: {error}", "./install.sh")
+    owners = opencv_owners()
+    if len(owners) > 1:
+        yield Finding(
+            False,
+            "cv2",
+            f"{' and '.join(owners)} overwrite each other's files",
+            f"pip uninstall -y {' '.join(owners)} && ./install.sh",
+        )
+
+
+def opencv_owners() -> list[str]:
+    """Installed packages that bring their own cv2 folder; more than one is a broken environment."""
+    owners = []
+    for package in OPENCV_PACKAGES:
+        try:
+            files = metadata.files(package) or []
+        except metadata.PackageNotFoundError:
+            continue
+        if any(file.parts[0] == "cv2" for file in files):
+            owners.append(package)
+    return owners
+
+
+def optional_packages() -> Iterator[Finding]:
+    for name, (purpose, remedy) in OPTIONAL.items():
+        try:
+            module = importlib.import_module(name)
+            yield Finding(True, name, f"{getattr(module, '__version__', 'installed')} ({purpose})")
+        except ImportError:
+            yield Finding(None, name, f"not installed ({purpose})", remedy)
+    import cv2
+
+    contrib = hasattr(cv2, "TrackerCSRT_create")
+    remedy = "" if contrib else "./install.sh installs OpenCV's contrib build alone"
+    yield Finding(contrib or None, "opencv csrt, kcf", "available" if contrib else "not in this build", remedy)
+
+
+def device() -> Iterator[Finding]:
+    import torch
+
+    from pytracking.utils.device import select_device
+
+    chosen = select_device("auto")
+    name = torch.cuda.get_device_name(chosen) if chosen.type == "cuda" else platform.processor() or platform.machine()
+    remedy = ""
+    if chosen.type == "cpu" and torch.version.cuda is None and platform.system() != "Darwin":
+        remedy = "with an NVIDIA GPU: ./install.sh --cuda installs torch with CUDA"
+    yield Finding(True, "auto", f"{chosen} ({name}), {torch.get_num_threads()} threads", remedy)
+
+
+def paths() -> Iterator[Finding]:
+    env = env_settings()
+    yield Finding(True, "config file", f"{config_file()}{'' if config_file().is_file() else ' (absent; not needed)'}")
+    if LOCAL_FILE.is_file():
+        yield Finding(True, "local.py", f"{LOCAL_FILE} (used)")
+    for key in ("results_path", "network_path", "result_plot_path", "cache_path"):
+        path = getattr(env, key)
+        yield Finding(True, key, f"{path}{'' if path.is_dir() else ' (made when needed)'}")
+
+
+def networks() -> Iterator[Finding]:
+    from ltr.weights import bundled_networks
+
+    for path in bundled_networks():
+        yield Finding(True, path.stem, f"bundled, {path.stat().st_size / 1e6:.1f} MB")
+    folder = env_settings().network_path
+    for path in sorted(folder.glob("*")) if folder.is_dir() else []:
+        if path.suffix in (".pth", ".onnx", ".tar"):
+            yield Finding(True, path.name, f"{path}, {path.stat().st_size / 1e6:.1f} MB")
+
+
+def trackers() -> Iterator[Finding]:
+    """One finding for all parameter files of a tracker that are in the same state."""
+    for name in tracker_names():
+        groups: dict[tuple, list[str]] = {}
+        for param in parameter_names(name):
+            groups.setdefault(_tracker_state(name, param), []).append(param)
+        for (ok, state, remedy), params in groups.items():
+            yield Finding(ok, name, f"{state}: {', '.join(params)}", remedy)
+
+
+def _tracker_state(name: str, param: str) -> tuple[bool | None, str, str]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWeightsWarning)
+            weights = Tracker(name, param).weights
+    except MissingWeightsError as error:
+        state, _, remedy = str(error).partition("; ")
+        return None, state.removeprefix(f"{name}/{param}: "), remedy
+    if weights.file is None:
+        return True, "needs no network", ""
+    if weights.fallback:
+        remedy = "`python -m pytracking weights` says how to get the paper's network"
+        return True, f"runs on the bundled {weights.file.name}", remedy
+    return True, f"runs on {weights.file.name}", ""
+
+
+def datasets(show_all: bool) -> Iterator[Finding]:
+    env, absent = env_settings(), []
+    for name, entry in DATASETS.items():
+        if entry.path_key is None:
+            yield Finding(True, name, "rendered on first use")
+            continue
+        path = getattr(env, entry.path_key)
+        if path is None:
+            absent.append(name)
+            if show_all:
+                yield Finding(None, name, f"{entry.path_key} is not set", how_to_set(entry.path_key).replace("\n", " "))
+        elif path.is_dir():
+            yield Finding(True, name, str(path))
+        else:
+            yield Finding(False, name, f"{entry.path_key} = {path} does not exist", how_to_set(entry.path_key))
+    yield Finding(True, "folder:PATH", "any folder of <sequence>/img/*.jpg + groundtruth_rect.txt")
+    if absent and not show_all:
+        yield Finding(None, f"{len(absent)} others", "paths not set: " + ", ".join(absent), "doctor --all shows how")
