@@ -1,0 +1,137 @@
+"""One layer's matrix P_n, applied to mini-batches at the least cost."""
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from rls_ext import InverseCorrelation
+
+PENDING_LIMIT = 64  # inputs that P may lag behind before it takes them in
+
+
+class LayerMemory:
+    """P_n of one layer as P at some earlier moment and the few inputs since.
+
+    With u_j = P_(j-1) x_j / sqrt(1 + x_jᵀ P_(j-1) x_j), Eq. inverse_Phi2 with beta = 1 is P_n = P_0 - Σ u_j u_jᵀ. So
+    P_0 may rest during a stage of learning: products with it can be used again for the samples that one mini-batch
+    after another turns out to need, and it takes the stage's inputs in as one block, which is exact and several times
+    faster than one by one. With beta < 1 every input is taken in at once.
+
+    Args:
+        inverse: the matrix; its dimension includes the bias.
+    """
+
+    def __init__(self, inverse: InverseCorrelation) -> None:
+        self.inverse = inverse
+        self._inputs: list[Tensor] = []  # x_j (p,) that P has not taken in
+        self._changes: Tensor | None = None  # u_j as rows (n, p)
+        self._cache = ProductCache()
+
+    @property
+    def alpha(self) -> float:
+        """P_n is this multiple of the identity on what no input has touched."""
+        return 1 / (self.inverse.delta * self.inverse.beta**self.inverse.steps)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of P."""
+        return self.inverse.nbytes
+
+    def begin_stage(self, negatives: int) -> None:
+        """Prepares for mini-batches that draw from so many negatives."""
+        self._cache = ProductCache(negatives)
+
+    def end_stage(self) -> None:
+        """P takes in what it has not yet, and the products with the old P are forgotten."""
+        self._take_in()
+        self._cache = ProductCache()
+
+    def learn(self, rows: Tensor, seen: Tensor, negatives: Tensor | None) -> Tensor:
+        """Takes a mini-batch's virtual input (Eq. mean2) into P_n, then multiplies the mini-batch by it.
+
+        Args:
+            rows: the layer's inputs with a last column of ones, (b, p).
+            seen: the inputs whose mean is the virtual input, (b, p): ``rows``, or the same before dropout.
+            negatives: numbers of the negatives that are the last rows, if a negative's row is the same in every
+                mini-batch; None if it is not.
+
+        Returns:
+            rows P_n, (b, p).
+        """
+        products = self._with_resting_p(rows, negatives)
+        virtual_input = seen.mean(dim=0)
+        if self.inverse.beta != 1 or len(self._inputs) >= PENDING_LIMIT:
+            self.inverse.update(torch.stack([*self._inputs, virtual_input]))
+            self._settle()
+            return self.inverse.precondition(rows)
+        mean_product = products.mean(dim=0) if seen is rows else self.inverse.precondition(virtual_input)
+        self._remember(virtual_input, mean_product)
+        return self._minus_changes(rows, products)
+
+    def precondition(self, rows: Tensor) -> Tensor:
+        """rows P_n (b, p)."""
+        return self._minus_changes(rows, self.inverse.precondition(rows))
+
+    def _with_resting_p(self, rows: Tensor, negatives: Tensor | None) -> Tensor:
+        if negatives is None or self.inverse.beta != 1:
+            return self.inverse.precondition(rows)
+        return self._cache.products(rows, negatives, self.inverse)
+
+    def _remember(self, virtual_input: Tensor, product: Tensor) -> None:
+        product = self._minus_changes(virtual_input[None], product[None])[0]  # P_(n-1) x_n
+        change = product * torch.rsqrt(1 + torch.dot(virtual_input, product).clamp(min=0))
+        self._inputs.append(virtual_input)
+        self._changes = change[None] if self._changes is None else torch.cat([self._changes, change[None]])
+
+    def _minus_changes(self, rows: Tensor, products: Tensor) -> Tensor:
+        if self._changes is None:
+            return products
+        return torch.addmm(products, rows @ self._changes.T, self._changes, alpha=-1)
+
+    def _take_in(self) -> None:
+        if self._inputs:
+            self.inverse.update(torch.stack(self._inputs))
+        self._settle()
+
+    def _settle(self) -> None:
+        self._inputs, self._changes = [], None
+        self._cache.forget()
+
+
+class ProductCache:
+    """Products of negatives with the resting P: hard negatives come back in one mini-batch after another.
+
+    Args:
+        negatives: how many different ones there are.
+    """
+
+    def __init__(self, negatives: int = 0) -> None:
+        self._place = torch.full((negatives,), -1)  # of each negative in the table
+        self._table: Tensor | None = None  # (n, p)
+        self._used = 0
+
+    def forget(self) -> None:
+        """P has changed: no product is valid any more."""
+        self._place.fill_(-1)
+        self._used = 0
+
+    def products(self, rows: Tensor, negatives: Tensor, inverse: InverseCorrelation) -> Tensor:
+        """rows P (b, p), where the last rows are the numbered negatives; computed for what is new."""
+        others = len(rows) - len(negatives)
+        numbers = negatives.cpu()
+        unknown = self._place[numbers] < 0
+        wanted = torch.cat([torch.ones(others, dtype=torch.bool), unknown]).to(rows.device)
+        computed = inverse.precondition(rows[wanted])
+        self._store(numbers[unknown], computed[others:])
+        return torch.cat([computed[:others], self._table[self._place[numbers].to(rows.device)]])
+
+    def _store(self, numbers: Tensor, products: Tensor) -> None:
+        end = self._used + len(products)
+        if self._table is None or end > len(self._table):
+            grown = products.new_empty((end + 2 * len(products), products.shape[1]))
+            if self._table is not None:
+                grown[: self._used] = self._table[: self._used]
+            self._table = grown
+        self._table[self._used : end] = products
+        self._place[numbers] = torch.arange(self._used, end)
+        self._used = end

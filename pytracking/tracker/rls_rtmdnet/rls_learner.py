@@ -1,0 +1,100 @@
+"""Recursive least squares for the last layers: the one part in which RLS-RTMDNet differs from simpleRT-MDNet."""
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from pytracking.tracker.rls_rtmdnet.layer_memory import LayerMemory
+from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
+from pytracking.tracker.rls_rtmdnet.preconditioned_decay import PreconditionedWeights
+from pytracking.tracker.rtmdnet.descent import LayerStep, PlainDescent, clip_factor, clip_together
+from pytracking.tracker.rtmdnet.head import LayerGradient
+from pytracking.tracker.rtmdnet.online_learner import OnlineLearner
+from rls_ext import RLSPreconditioner
+
+
+class RLSLearner(OnlineLearner):
+    """Initial and regular learning by Eq. RLS_update_RTMDNet; occasional updates are plain and leave P alone."""
+
+    def _regular_descent(self) -> RLSDescent:
+        return RLSDescent(self.head.layers, self.params)
+
+    @property
+    def rank(self) -> int:
+        return max(memory.inverse.rank for memory in self._improved.memories)
+
+    @property
+    def nbytes(self) -> int:
+        return self._improved.nbytes
+
+
+class RLSDescent(PlainDescent):
+    """Every layer's gradient, and the decay of its weights, multiplied by the layer's P_n.
+
+    A mini-batch gradient is outputsᵀ inputs with b rows, so P_n is applied to the b rows of inputs.
+    """
+
+    def __init__(self, layers: list[nn.Linear], params: RLSRTMDNetParams) -> None:
+        super().__init__(layers, params.gradient_clip, params.weight_decay)
+        self.params = params
+        self.preconditioner = RLSPreconditioner(
+            dict(zip(("fc4", "fc5", "fc6"), layers, strict=True)),
+            delta=params.delta[0],
+            beta=params.beta,
+            overrides={layer: {"delta": delta} for layer, delta in zip(layers, params.delta, strict=True)},
+        )
+        self.preconditioner.remove()  # inputs and gradients are handed over here, not captured by hooks
+        self.memories = [LayerMemory(inverse) for inverse in self.preconditioner.inverses.values()]
+        self.decaying = [
+            PreconditionedWeights(layer, memory) for layer, memory in zip(layers, self.memories, strict=True)
+        ]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the matrices P and of the weights' products with them."""
+        return sum(part.nbytes for part in (*self.memories, *self.decaying))
+
+    def begin_stage(self, negatives: int) -> None:
+        for memory in self.memories:
+            memory.begin_stage(negatives)
+
+    def end_stage(self) -> None:
+        for memory in self.memories:
+            memory.end_stage()
+
+    @torch.no_grad()
+    def steps(self, gradients: list[LayerGradient], negatives: Tensor) -> list[LayerStep]:
+        params = self.params
+        factor = clip_factor(gradient_norm(gradients), params.gradient_clip) if params.clip == "before" else None
+        steps = []
+        for number, (gradient, memory) in enumerate(zip(gradients, self.memories, strict=True)):
+            rows = _with_ones(gradient.inputs)
+            dropped_first = params.virtual_input == "after_dropout" or gradient.raw_inputs is gradient.inputs
+            seen = rows if dropped_first else _with_ones(gradient.raw_inputs)
+            products = memory.learn(rows, seen, negatives if number == 0 else None)
+            outputs = gradient.outputs if factor is None else gradient.outputs * factor
+            step = self._product(number, outputs, products[:, :-1], products[:, -1])
+            if params.decay == "preconditioned":
+                self.decaying[number].add_to(step, self.weight_decay, seen.mean(dim=0))
+            steps.append(step)
+        if params.clip == "after":
+            clip_together(steps, params.gradient_clip)
+        if params.decay == "plain":
+            self._add_plain_decay(steps)
+        return steps
+
+
+def gradient_norm(gradients: list[LayerGradient]) -> Tensor:
+    """Norm of all layers' gradients together.
+
+    That of a product of b rows by b rows follows from two b x b matrices; the product itself is not formed.
+    """
+    squares = [
+        ((gradient.outputs @ gradient.outputs.T) * (gradient.inputs @ gradient.inputs.T + 1)).sum()
+        for gradient in gradients
+    ]
+    return torch.stack(squares).sum().clamp(min=0).sqrt()
+
+
+def _with_ones(inputs: Tensor) -> Tensor:  # (b, d) -> (b, d + 1): the bias is a weight of a constant input
+    return torch.cat([inputs, inputs.new_ones((len(inputs), 1))], dim=1)

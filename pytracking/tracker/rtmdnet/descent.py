@@ -1,0 +1,110 @@
+"""From a mini-batch's gradients to the change of the weights: clipping, decay, momentum."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from pytracking.tracker.rtmdnet.head import LayerGradient
+
+NORM_GUARD = 1e-6  # added to the norm before division, as torch.nn.utils.clip_grad_norm_ does
+
+
+@dataclass(slots=True)
+class LayerStep:
+    """A descent direction: weight (o, d) and bias (o,)."""
+
+    weight: Tensor
+    bias: Tensor
+
+    def scale(self, factor: Tensor) -> None:
+        """Multiplies both by a number, in place."""
+        self.weight.mul_(factor)
+        self.bias.mul_(factor)
+
+    def add(self, weight: Tensor, bias: Tensor, factor: float) -> None:
+        """Adds a multiple of something, in place."""
+        self.weight.add_(weight, alpha=factor)
+        self.bias.add_(bias, alpha=factor)
+
+
+class Momentum:
+    """Exponentially fading sums of the steps, and the change of the weights by them."""
+
+    def __init__(self, layers: list[nn.Linear], kept: float) -> None:
+        self.layers = layers
+        self.kept = kept
+        self._sums: list[LayerStep] = []
+
+    @torch.no_grad()
+    def descend(self, steps: list[LayerStep], rates: list[float]) -> None:
+        """Takes the steps in, then moves each layer by its rate."""
+        if not self._sums:
+            self._sums = [
+                LayerStep(torch.zeros_like(layer.weight.data), torch.zeros_like(layer.bias.data)) for layer in self.layers
+            ]
+        for layer, step, total, rate in zip(self.layers, steps, self._sums, rates, strict=True):
+            total.weight.mul_(self.kept).add_(step.weight)
+            total.bias.mul_(self.kept).add_(step.bias)
+            layer.weight.data.sub_(total.weight, alpha=rate)
+            layer.bias.data.sub_(total.bias, alpha=rate)
+
+
+class PlainDescent:
+    """The gradient, clipped, plus the decay of the weights.
+
+    Args:
+        layers: what is trained.
+        clip: largest norm of all layers' gradients together.
+        weight_decay: coefficient of the weights themselves.
+    """
+
+    def __init__(self, layers: list[nn.Linear], clip: float, weight_decay: float) -> None:
+        self.layers = layers
+        self.clip = clip
+        self.weight_decay = weight_decay
+        self._buffers = [torch.empty_like(layer.weight.data) for layer in layers]
+
+    def begin_stage(self, negatives: int) -> None:
+        """Called before the first mini-batch of a stage that draws from so many negatives."""
+
+    def end_stage(self) -> None:
+        """Called after the last mini-batch of a stage."""
+
+    @torch.no_grad()
+    def steps(self, gradients: list[LayerGradient], negatives: Tensor) -> list[LayerStep]:
+        """The steps of all layers for one mini-batch.
+
+        Args:
+            gradients: of each layer.
+            negatives: which of the stage's negatives are the last rows of the mini-batch, int64.
+        """
+        steps = [
+            self._product(number, gradient.outputs, gradient.inputs, gradient.outputs.new_ones(len(gradient.outputs)))
+            for number, gradient in enumerate(gradients)
+        ]
+        clip_together(steps, self.clip)
+        self._add_plain_decay(steps)
+        return steps
+
+    def _product(self, number: int, outputs: Tensor, rows: Tensor, ones: Tensor) -> LayerStep:
+        """outputsᵀ [rows | ones]; the large product goes into memory that every mini-batch uses again."""
+        return LayerStep(torch.mm(outputs.T, rows, out=self._buffers[number]), outputs.T @ ones)
+
+    def _add_plain_decay(self, steps: list[LayerStep]) -> None:
+        for step, layer in zip(steps, self.layers, strict=True):
+            step.add(layer.weight.data, layer.bias.data, self.weight_decay)
+
+
+def clip_together(steps: list[LayerStep], limit: float) -> None:
+    """Scales all steps, in place, so that their common norm is at most ``limit``."""
+    norms = [torch.linalg.vector_norm(part) for step in steps for part in (step.weight, step.bias)]
+    factor = clip_factor(torch.linalg.vector_norm(torch.stack(norms)), limit)
+    for step in steps:
+        step.scale(factor)
+
+
+def clip_factor(norm: Tensor, limit: float) -> Tensor:
+    """What brings a norm down to ``limit``: 1 where it is below."""
+    return (limit / (norm + NORM_GUARD)).clamp(max=1)

@@ -1,0 +1,48 @@
+"""Keeps the regularly updated weights while occasional updates change the live ones."""
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+
+class WeightBackup:
+    """Algorithm 1, lines 7 and 9.
+
+    Args:
+        layers: the layers to keep.
+        mode: ``copy`` is the algorithm. ``alias`` is the released code: restoring makes the backup itself the live
+            weights, so from the second failure on the backup follows every change and restoring does nothing.
+            ``none`` keeps nothing.
+    """
+
+    def __init__(self, layers: list[nn.Linear], mode: Literal["none", "copy", "alias"]) -> None:
+        self.layers = layers
+        self.mode = mode
+        self.held = False
+        self.saved: list[Tensor] = []  # weight, bias, weight, bias, ... of the last backup
+
+    def save(self) -> None:
+        """Keeps the weights of this moment, unless some are kept already."""
+        if self.mode == "none" or self.held:
+            return
+        if not self.saved:
+            self.saved = [torch.empty_like(parameter.data) for parameter in self._parameters()]
+        for saved, parameter in zip(self.saved, self._parameters(), strict=True):
+            saved.copy_(parameter.data)
+        self.held = True
+
+    def restore(self) -> None:
+        """Brings the kept weights back, if there are any, and forgets that they were kept."""
+        if not self.held:
+            return
+        for saved, parameter in zip(self.saved, self._parameters(), strict=True):
+            if self.mode == "alias":
+                parameter.data = saved
+            else:
+                parameter.data.copy_(saved)
+        self.held = False
+
+    def _parameters(self) -> list[nn.Parameter]:
+        return [parameter for layer in self.layers for parameter in (layer.weight, layer.bias)]
