@@ -1,0 +1,145 @@
+"""Tables, statistics, plots: content, formats, and properties of the tests behind them."""
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from pytracking.analysis import plots, report, statistics
+from pytracking.analysis.evaluate import Evaluation, evaluate
+from pytracking.analysis.result_sets import ResultSet
+from pytracking.analysis.tables import Number, Table
+from pytracking.evaluation.sequence import SequenceList
+
+
+@pytest.fixture
+def evaluation(results: list[ResultSet], sequences: SequenceList) -> Evaluation:
+    return evaluate(results, sequences, progress=False, workers=1)
+
+
+def test_overall_table_prints_rule_runs_intervals_and_speed(evaluation: Evaluation) -> None:
+    table = report.overall_table(evaluation, "tiny")
+    assert table.header[:3] == ["Tracker", "Runs", "AUC"] and table.header[-1] == "fps"
+    text = table.render("text")
+    assert "tiny (5 sequences, 150 frames)" in text and "rule 'pytracking'" in text and "95 % interval" in text
+    auc = evaluation.summary(evaluation.trackers[0]).auc
+    low, high = scipy.stats.t.interval(0.95, 2, auc.mean(), scipy.stats.sem(auc))
+    assert table.rows[0][2].value == pytest.approx(100 * auc.mean())
+    assert table.rows[0][2].interval == pytest.approx(50 * (high - low), rel=1e-4)
+
+
+def test_every_table_says_its_rule(results: list[ResultSet], sequences: SequenceList) -> None:
+    for rule in ("strict", "otb"):
+        evaluation = evaluate(results, sequences, rule, progress=False, workers=1)
+        tables = [
+            report.overall_table(evaluation),
+            report.per_sequence_table(evaluation),
+            report.attribute_table(evaluation),
+            report.head_to_head_table(evaluation, "good", "bad"),
+        ]
+        for table in tables:
+            for style in ("text", "markdown", "latex", "csv"):
+                assert f"rule '{rule}'" in table.render(style)
+
+
+def test_formats_hold_the_same_numbers() -> None:
+    table = Table("t", ["Tracker", "AUC"], [["a_b", Number(51.239, 0.5)], ["c", Number(math.nan)]], best=["AUC"])
+    assert "51.24 ± 0.50" in table.render("text") and table.render("text").splitlines()[-2].endswith("-")
+    assert r"a\_b & \textbf{51.24 $\pm$ 0.50} \\" in table.render("latex")
+    assert "| a_b | **51.24 ± 0.50** |" in table.render("markdown")
+    rows = list(csv.reader(io.StringIO(table.render("csv"))))
+    assert rows == [["Tracker", "AUC", "AUC ± 95 %"], ["a_b", "51.239", "0.5"], ["c", "", ""]]
+    with pytest.raises(ValueError, match="one of text, markdown, latex, csv"):
+        table.render("html")
+
+
+def test_per_sequence_table_orders_by_gap(evaluation: Evaluation) -> None:
+    table = report.per_sequence_table(evaluation, order="gap")
+    gaps = [abs(row[2].value - row[3].value) for row in table.rows[:-1]]
+    assert gaps == sorted(gaps, reverse=True)
+    assert table.rows[-1][0] == "mean of sequences"
+    overall = report.overall_table(evaluation)
+    assert table.rows[-1][2].value == pytest.approx(overall.rows[0][2].value)
+
+
+def test_attribute_table(evaluation: Evaluation, sequences: SequenceList) -> None:
+    table = report.attribute_table(evaluation)
+    assert [(row[0], row[1]) for row in table.rows] == [("IV", 3), ("OCC", 2), ("SV", 3)]
+    for sequence in sequences:
+        sequence.attributes.clear()
+    with pytest.raises(ValueError, match="have no attributes"):
+        report.attribute_table(evaluation)
+
+
+def test_hard_sequences_need_every_run_above_the_bound(evaluation: Evaluation) -> None:
+    auc = evaluation.sequence_scores(evaluation.tracker("good"))  # (runs, sequences)
+    bound = float(np.sort(auc.min(axis=0))[2])  # three sequences have a run at or below it
+    hard = report.hard_sequences(evaluation, "good", easy_above=bound)
+    expected = [name for name, runs in zip(evaluation.names, auc.T, strict=True) if not (runs > bound).all()]
+    assert hard.names == expected and len(expected) == 3
+    assert report.EASY_AUC == 0.75
+    with pytest.raises(KeyError, match="no tracker 'other'; there are: good, bad"):
+        report.hard_sequences(evaluation, "other")
+
+
+def test_print_results_and_per_sequence(results: list[ResultSet], sequences: SequenceList, capsys) -> None:
+    report.print_results(results, sequences, "mine", plot_types=("success",), progress=False, workers=1)
+    report.print_per_sequence_results(results, sequences, merge_results=False, progress=False, workers=1)
+    printed = capsys.readouterr().out
+    assert "mine (5 sequences" in printed and "Norm Precision" not in printed and "good 000" in printed
+
+
+def test_t_quantiles() -> None:
+    for degrees in [*range(1, 31), 31, 40, 49, 100, 1000]:
+        assert statistics.t_quantile_975(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees), abs=1e-4)
+    assert math.isnan(statistics.mean_and_interval([0.5])[1])
+
+
+def test_paired_test_exact_for_few_sequences() -> None:
+    a, b = np.array([0.9, 0.8, 0.7, 0.6, 0.9]), np.array([0.5, 0.6, 0.6, 0.5, 0.8])
+    result = statistics.compare_paired(a, b)
+    theirs = scipy.stats.permutation_test(
+        (a, b), lambda x, y, axis: (x - y).mean(axis=axis), permutation_type="samples", n_resamples=np.inf
+    )
+    assert result.p_value == pytest.approx(theirs.pvalue) == 2 / 32
+    assert (result.wins, result.losses, result.ties) == (5, 0, 0)
+    assert result.low <= result.difference <= result.high
+
+
+def test_paired_test_with_many_sequences_and_no_difference() -> None:
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.3, 0.9, 200)
+    same = statistics.compare_paired(base, base)
+    assert same.p_value == 1.0 and same.ties == 200
+    noise = rng.normal(0, 0.05, 200)
+    unclear, clear = statistics.compare_paired(base, base + noise), statistics.compare_paired(base + 0.03 + noise, base)
+    assert unclear.p_value > 0.05 and unclear.low < 0 < unclear.high
+    assert clear.p_value < 0.001 and clear.low > 0
+    assert unclear.p_value == pytest.approx(scipy.stats.ttest_rel(base, base + noise).pvalue, abs=0.03)
+    assert statistics.compare_paired(base, base + noise) == unclear  # the same seed, the same numbers
+
+
+def test_plots_are_written_and_show_the_data(evaluation: Evaluation, tmp_path: Path) -> None:
+    written = plots.save_plots(evaluation, "tiny", folder=tmp_path / "figures")
+    assert [path.name for path in written[:2]] == ["tiny_success.png", "tiny_success.pdf"] and len(written) == 6
+    assert all(path.stat().st_size > 5000 for path in written)
+    figure = plots.draw_plot(evaluation, "success")
+    (axes,) = figure.axes
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels[0].startswith("good [") and labels[1].startswith("bad [")
+    assert "rule 'pytracking'" in axes.get_legend().get_title().get_text()
+    curve = 100 * evaluation.summary(evaluation.tracker("good")).success_curve.mean(axis=0)
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), curve)
+    with pytest.raises(ValueError, match="plot: one of success, prec, norm_prec"):
+        plots.draw_plot(evaluation, "roc")
+    assert len(plots.draw_quality(evaluation).axes[0].collections) == 2
+
+
+def test_plot_results_writes_to_the_settings_folder(results, sequences, tmp_path: Path) -> None:
+    written = plots.plot_results(results, sequences, "mine", plot_types=("prec",), progress=False, workers=1)
+    assert written[0] == tmp_path / "result_plot" / "mine_prec.png"
