@@ -6,7 +6,7 @@ import os
 import sys
 
 from pytracking.vot.regions import CONVERSIONS
-from pytracking.vot.toolkit import FIRST_RUN_VARIABLE, require_trax
+from pytracking.vot.toolkit import REPETITIONS_VARIABLE, require_trax
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
         create,
         f"{arguments.tracker_name}:{arguments.tracker_param}",
         conversion=arguments.conversion,
-        first_run=int(os.environ.get(FIRST_RUN_VARIABLE, 0)),
+        repetitions=[int(number) for number in os.environ.get(REPETITIONS_VARIABLE, "").split()],
         timeout=arguments.timeout,
     )
 

@@ -16,7 +16,7 @@ from vot.workspace import Workspace
 from pytracking.evaluation.workers import Outcome
 from pytracking.utils.files import write_text
 from pytracking.vot.inprocess import InProcessTracker
-from pytracking.vot.toolkit import FIRST_RUN_VARIABLE, require_toolkit
+from pytracking.vot.toolkit import REPETITIONS_VARIABLE, require_toolkit
 from pytracking.vot.trackers import TrackerSpecError
 from pytracking.vot.workspace import WorkspaceError, is_workspace, registered_spec
 
@@ -67,13 +67,13 @@ class VotTaskRunner:
         tracker = self._tracker(task, workspace.registry[task.tracker])
         for sequence in experiment.transform(workspace.dataset[task.sequence]):
             discard_damaged(experiment, tracker, sequence)
-            done = 0 if task.force else finished_repetitions(experiment, tracker, sequence)
+            missing = [] if task.force else missing_repetitions(experiment, tracker, sequence)
             callback = None if progress is None else _in_frames(progress, len(sequence))
             if isinstance(tracker, InProcessTracker):
-                tracker.first_run = done
+                tracker.repetitions = missing
                 self._execute_watched(experiment, tracker, sequence, task, callback)
             else:
-                os.environ[FIRST_RUN_VARIABLE] = str(done)
+                os.environ[REPETITIONS_VARIABLE] = " ".join(map(str, missing))
                 experiment.execute(tracker, sequence, force=task.force, callback=callback)
 
     def _execute_watched(self, experiment: Experiment, tracker: InProcessTracker, sequence, task, callback) -> None:
@@ -113,11 +113,13 @@ def open_workspace(folder: str | Path) -> Workspace:
     return Workspace.load(str(folder))
 
 
-def finished_repetitions(experiment: Experiment, tracker: Tracker, sequence) -> int:
-    """How many repetitions of a sequence are there already; 0 in experiments that have none."""
+def missing_repetitions(experiment: Experiment, tracker: Tracker, sequence) -> list[int]:
+    """Numbers (from 0) of the repetitions of a sequence that are to be computed; empty where there is no such thing."""
     if not isinstance(experiment, MultiRunExperiment):
-        return 0
-    return len(experiment.gather(tracker, sequence))
+        return []
+    results = experiment.results(tracker, sequence)
+    names = [f"{sequence.name}_{number + 1:03d}" for number in range(experiment.repetitions)]
+    return [number for number, name in enumerate(names) if not Trajectory.exists(results, name)]
 
 
 def discard_damaged(experiment: Experiment, tracker: Tracker, sequence) -> None:
@@ -125,18 +127,16 @@ def discard_damaged(experiment: Experiment, tracker: Tracker, sequence) -> None:
 
     The toolkit would take their existence for a finished run.
     """
-    _, files, results = experiment.scan(tracker, sequence)
+    results = experiment.results(tracker, sequence)
+    length = len(sequence) if isinstance(experiment, MultiRunExperiment) else None  # else it depends on the anchor
     folder = Path(experiment.storage.base) / "results" / tracker.reference / experiment.identifier / sequence.name
-    for file in files:
-        name, suffix = os.path.splitext(file)
-        if suffix not in (".bin", ".txt"):
-            continue
+    for file in [*folder.glob("*.bin"), *folder.glob("*.txt")]:
         try:
-            complete = len(Trajectory.read(results, name)) == len(sequence)
+            complete = len(Trajectory.read(results, file.stem)) == length or length is None
         except Exception:  # a truncated file fails in as many ways as there are bytes in it
             complete = False
         if not complete:
-            (folder / file).unlink(missing_ok=True)
+            file.unlink()
 
 
 def write_log(task: VotTask, cause: str, detail: str) -> Path:

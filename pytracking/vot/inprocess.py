@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from vot.dataset import Frame
@@ -31,7 +31,7 @@ class InProcessTracker(Tracker):
         label: what reports call it.
         version: version of its results, where the toolkit keeps several.
         conversion: how polygons become boxes, see :class:`TrackingSession`.
-        first_run: repetitions of the next sequence that are there already, see :class:`SeedSchedule`.
+        repetitions: numbers of those of the next sequence that are to be computed, see :class:`SeedSchedule`.
         clock: where the time of real-time experiments comes from.
     """
 
@@ -43,7 +43,7 @@ class InProcessTracker(Tracker):
         label: str | None = None,
         version: str | None = None,
         conversion: str | None = None,
-        first_run: int = 0,
+        repetitions: Sequence[int] = (),
         clock: Clock = time.perf_counter,
     ) -> None:
         super().__init__(_identifier=identifier, _source=".", command="", label=label, version=version)
@@ -52,7 +52,7 @@ class InProcessTracker(Tracker):
         self._clock = clock
         self._timeout: float | None = None
         self._log: TextIO | None = None
-        self.first_run = first_run
+        self.repetitions = repetitions
 
     def watch(self, timeout: float | None, log: TextIO) -> None:
         """From now on, a call that takes longer writes its stack to ``log`` and ends the process."""
@@ -63,7 +63,7 @@ class InProcessTracker(Tracker):
         session = TrackingSession(
             self._base_tracker,
             conversion=self._conversion,
-            first_run=self.first_run,
+            repetitions=self.repetitions,
             timeout=self._timeout,
             give_up=True,
             log=self._log,

@@ -11,6 +11,7 @@ import faulthandler
 import io
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import TextIO
 
 import trax
@@ -42,7 +43,7 @@ def serve(
     name: str,
     *,
     conversion: str | None = None,
-    first_run: int = 0,
+    repetitions: Sequence[int] = (),
     timeout: float | None = None,
 ) -> int:
     """Answers requests until the client quits.
@@ -51,7 +52,7 @@ def serve(
         create: loads the tracker.
         name: what the tracker calls itself to the client.
         conversion: how polygons become boxes, see :class:`TrackingSession`.
-        first_run: repetitions completed before, see :class:`SeedSchedule`.
+        repetitions: numbers of those to come, see :class:`SeedSchedule`.
         timeout: seconds after which a call into the tracker is taken for hung and its stack written to the log.
 
     Returns:
@@ -67,7 +68,7 @@ def serve(
         try:
             with stack_on_hang(timeout, give_up=True):
                 tracker = create()
-            session = TrackingSession(tracker, conversion=conversion, first_run=first_run, timeout=timeout)
+            session = TrackingSession(tracker, conversion=conversion, repetitions=repetitions, timeout=timeout)
         except (Exception, SystemExit) as error:  # whatever a tracker raises belongs in the log
             failure = error
         log.end_line()

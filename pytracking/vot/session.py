@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,11 +27,13 @@ class SeedSchedule:
     the repetition nor the sequence. A repetition therefore begins whenever the first image comes back.
 
     Args:
-        first_run: repetitions that were completed before this session.
+        repetitions: numbers (from 0) of those that the session will compute, where some are there already; by default
+            0, 1, 2 and so on.
     """
 
-    def __init__(self, first_run: int = 0) -> None:
-        self._run = first_run - 1
+    def __init__(self, repetitions: Sequence[int] = ()) -> None:
+        self._repetitions = itertools.chain(repetitions, itertools.count(max(repetitions, default=-1) + 1))
+        self._current = 0
         self._first_image: str | None = None
 
     def next(self, image_path: str | Path) -> int:
@@ -40,8 +43,8 @@ class SeedSchedule:
         if self._first_image is None:
             self._first_image = image
         if image == self._first_image:
-            self._run += 1
-        return seed_for(self._run, image)
+            self._current = next(self._repetitions)
+        return seed_for(self._current, image)
 
 
 class TrackingSession:
@@ -50,7 +53,7 @@ class TrackingSession:
     Args:
         tracker: the tracker.
         conversion: how polygons become boxes; None takes the tracker's ``vot_anno_conversion_type`` if it has one.
-        first_run: see :class:`SeedSchedule`.
+        repetitions: see :class:`SeedSchedule`.
         timeout, give_up, log: see :func:`stack_on_hang`, which watches every call.
     """
 
@@ -59,14 +62,14 @@ class TrackingSession:
         tracker: BaseTracker,
         *,
         conversion: str | None = None,
-        first_run: int = 0,
+        repetitions: Sequence[int] = (),
         timeout: float | None = None,
         give_up: bool = False,
         log: TextIO | None = None,
     ) -> None:
         self._tracker = tracker
         self._conversion = conversion or conversion_of(tracker.params)
-        self._seeds = SeedSchedule(first_run)
+        self._seeds = SeedSchedule(repetitions)
         self._watch = lambda: stack_on_hang(timeout, give_up=give_up, log=log)
 
     def start(self, image_path: str | Path, region: Sequence[float]) -> list[float]:

@@ -7,7 +7,7 @@ from importlib import metadata
 INSTALL_HINT = "pip install 'rls-tracking[vot]' (or ./install.sh --extras vot in a checkout)"
 # 0.8 and 0.9 cannot run supervised experiments; attributee 0.1.10 breaks every command of the toolkit.
 SUPPORTED_TOOLKITS = ("0.7.3", "0.7.4")
-FIRST_RUN_VARIABLE = "PYTRACKING_VOT_FIRST_RUN"  # tells a TraX server how many repetitions are there already
+REPETITIONS_VARIABLE = "PYTRACKING_VOT_REPETITIONS"  # tells a TraX server which repetitions it is to compute
 
 
 class ToolkitMissingError(ImportError):

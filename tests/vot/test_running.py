@@ -74,7 +74,7 @@ def test_workers_agree_and_an_interrupted_run_goes_on(make_workspace, two_sequen
     complete = wander(folder, engine="inprocess", threads=0)
     results = folder / "results" / "Wanders" / "baseline" / "seq0"
     (results / "seq0_003.bin").write_bytes((results / "seq0_003.bin").read_bytes()[:20])  # what a kill leaves
-    (results / "seq0_002.bin").unlink()
+    (results / "seq0_001.bin").unlink()
     assert wander(folder, engine="inprocess", threads=2) == complete
 
 

@@ -60,5 +60,7 @@ def test_seeds_follow_repetitions_and_frames():
     seeds = [schedule.next(image) for image in (first, later, first, later, later)]
     expected = [(0, "1"), (0, "16"), (1, "1"), (1, "16"), (1, "16")]
     assert seeds == [seed_for(run, f"seq0/color/{int(frame):08d}.jpg") for run, frame in expected]
-    resumed = SeedSchedule(first_run=1)
+    resumed = SeedSchedule(repetitions=[1])
     assert [resumed.next(image.replace("a/ws", "elsewhere")) for image in (first, later)] == seeds[2:4]
+    with_gaps = SeedSchedule(repetitions=[0, 2])
+    assert [with_gaps.next(first) for _ in range(3)] == [seed_for(run, "seq0/color/00000001.jpg") for run in (0, 2, 3)]
