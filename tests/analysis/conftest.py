@@ -1,6 +1,7 @@
 """Small datasets and result folders for the analysis tests."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import cv2
@@ -74,6 +75,11 @@ def make_set(root: Path, name: str, sequences: SequenceList, noise: float, runs:
     folders = [root / name / f"default_{n:03d}" for n in range(runs)]
     written = [write_run(folder, sequences, noise, 100 * seed + n) for n, folder in enumerate(folders)]
     return ResultSet(name, tuple(written))
+
+
+@pytest.fixture
+def make_results() -> Callable[..., ResultSet]:
+    return make_set
 
 
 @pytest.fixture

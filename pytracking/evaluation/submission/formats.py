@@ -77,7 +77,10 @@ def pack(
     files = kind.make(sequences, results, **options)
     write_files(output, files)
     try:
-        kind.check(read_files(output), sequences, len(runs))
+        written = read_files(output)
+        kind.check(written, sequences, len(runs))
+        if written != files:
+            raise SubmissionError(f"{output}: what was read back differs from what was written; is the disk full?")
     except SubmissionError:
         remove(output)
         raise
