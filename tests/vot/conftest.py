@@ -1,37 +1,15 @@
 """A miniature workspace: rendered sequences, a short stack. Nothing is downloaded."""
 from __future__ import annotations
 
-import configparser
-import shlex
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import miniature  # noqa: E402
+from pytracking.tracker.base import TrackerParams
+from pytracking.vot.workspace import StackChanges, create_workspace
+from tests.vot import miniature
 
-from pytracking.tracker.base import TrackerParams  # noqa: E402
-from pytracking.vot.workspace import StackChanges, create_workspace  # noqa: E402
-
-ROOT = Path(__file__).resolve().parents[2]
 EAO_INTERVAL = (5, 12)
-
-
-def register(workspace: Path, *kinds: str, timeout: int = 60) -> None:
-    """Adds trackers of :mod:`miniature` to a workspace's registry, as TraX servers."""
-    registry = configparser.ConfigParser()
-    registry.read(workspace / "trackers.ini")
-    for kind in kinds:
-        command = [sys.executable, miniature.__file__, kind, str(0.8 * timeout)]
-        registry[kind] = {
-            "protocol": "trax",
-            "command": shlex.join(command),
-            "timeout": str(timeout),
-            "env_pythonpath": str(ROOT),
-        }
-    with open(workspace / "trackers.ini", "w", encoding="utf-8") as stream:
-        registry.write(stream)
 
 
 @pytest.fixture()

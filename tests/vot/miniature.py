@@ -4,7 +4,9 @@ Also a TraX server: ``python miniature.py KIND`` serves one of ``KINDS``, so tha
 """
 from __future__ import annotations
 
+import configparser
 import ctypes
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -55,6 +57,21 @@ def source(folder: Path, sequence: int, frames: int, *, polygons: bool = False, 
     regions = [truth(sequence, frame) for frame in range(frames)]
     lines = tuple(corners(box) if polygons else tuple(box) for box in regions)
     return SourceSequence(f"seq{sequence}", write_frames(folder / f"seq{sequence}", sequence, frames), lines, fps)
+
+
+def register(workspace: Path, *kinds: str, timeout: int = 60) -> None:
+    """Adds trackers of this file to a workspace's registry, as TraX servers."""
+    registry = configparser.ConfigParser()
+    registry.read(workspace / "trackers.ini")
+    for kind in kinds:
+        registry[kind] = {
+            "protocol": "trax",
+            "command": shlex.join([sys.executable, __file__, kind, str(0.8 * timeout)]),
+            "timeout": str(timeout),
+            "env_pythonpath": str(Path(__file__).resolve().parents[2]),
+        }
+    with open(workspace / "trackers.ini", "w", encoding="utf-8") as stream:
+        registry.write(stream)
 
 
 class Perfect(BaseTracker):

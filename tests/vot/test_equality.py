@@ -5,13 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import miniature
 import pytest
 
 from pytracking.evaluation.tracker import MissingWeightsError
 from pytracking.vot.report import make_report
 from pytracking.vot.running import run_workspace
 from pytracking.vot.trackers import TrackerSpec
+from tests.vot import miniature
 
 
 def vot(*arguments: str, cwd: Path) -> str:

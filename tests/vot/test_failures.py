@@ -1,10 +1,10 @@
 """Trackers that go wrong, behind the toolkit's TraX client: the run ends, and the log names the cause."""
 import pytest
-from conftest import register
 from vot.experiment import run_experiment
 from vot.tracker import TrackerException
 
 from pytracking.vot.execution import open_workspace
+from tests.vot.miniature import register
 
 
 @pytest.fixture()

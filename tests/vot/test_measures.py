@@ -2,11 +2,11 @@
 import itertools
 import math
 
-import miniature
 import pytest
 
 from pytracking.vot.execution import open_workspace
 from pytracking.vot.report import make_report, reliability, tracker_row
+from tests.vot import miniature
 
 
 def evaluate(folder, tracker, experiments=("baseline", "realtime", "unsupervised")):

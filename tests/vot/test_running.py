@@ -2,42 +2,25 @@
 import itertools
 import json
 
-import miniature
 import pytest
-from conftest import register
 
 from pytracking.__main__ import main
 from pytracking.evaluation.workers import WorkerPool
 from pytracking.vot import execution, running
-from pytracking.vot.execution import VotTask, VotTaskRunner, open_workspace
+from pytracking.vot.execution import VotTask, open_workspace
 from pytracking.vot.running import run_workspace
 from pytracking.vot.trackers import TrackerSpec
 from pytracking.vot.workspace import WorkspaceError
+from tests.vot import miniature
+from tests.vot.kinds_runner import KindsTaskRunner
+from tests.vot.miniature import register
 
 IDENTITY = TrackerSpec("identity", "default")
 
 
-class MiniatureTaskRunner(VotTaskRunner):
-    """Loads trackers of :mod:`miniature` in workers."""
-
-    def run(self, task, progress=None):
-        execution.registered_spec = lambda tracker: MiniatureSpec(tracker.identifier)
-        return super().run(task, progress)
-
-
-class MiniatureSpec:
-    def __init__(self, kind):
-        self.kind = self.label = kind
-
-    def load(self):
-        from pytracking.tracker.base import TrackerParams
-
-        return miniature.KINDS[self.kind](TrackerParams())
-
-
 @pytest.fixture()
 def miniature_trackers(monkeypatch):
-    monkeypatch.setattr(running, "VotTaskRunner", MiniatureTaskRunner)
+    monkeypatch.setattr(running, "VotTaskRunner", KindsTaskRunner)
     monkeypatch.setattr(execution, "registered_spec", execution.registered_spec)
 
 

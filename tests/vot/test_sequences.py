@@ -1,13 +1,13 @@
 """Local sequences become the toolkit's."""
 from pathlib import Path
 
-import miniature
 import numpy as np
 import pytest
 
 from pytracking.evaluation.sequence import Sequence, SequenceError
 from pytracking.utils.image_io import read_image, write_image
 from pytracking.vot.sequences import find_sequences, from_dataset, write_sequences
+from tests.vot import miniature
 
 
 def loaded(folder: Path):

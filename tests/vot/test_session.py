@@ -1,11 +1,11 @@
 """What the TraX server and the in-process runner share."""
-import miniature
 import pytest
 
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.tracker import TrackerOutputError
 from pytracking.tracker.base import TrackerParams
 from pytracking.vot.session import SeedSchedule, TrackingSession
+from tests.vot import miniature
 
 
 @pytest.fixture()

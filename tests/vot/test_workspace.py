@@ -6,7 +6,6 @@ import shlex
 import socket
 import sys
 
-import miniature
 import pytest
 from vot.stack import resolve_stack
 from vot.workspace import Workspace
@@ -14,6 +13,7 @@ from vot.workspace import Workspace
 from pytracking.vot.execution import open_workspace
 from pytracking.vot.trackers import TrackerSpec, TrackerSpecError
 from pytracking.vot.workspace import StackChanges, WorkspaceError, add_trackers, create_workspace, registered_spec
+from tests.vot import miniature
 
 IDENTITY = TrackerSpec("identity", "default")
 
