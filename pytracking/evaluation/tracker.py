@@ -24,6 +24,10 @@ class UnknownTrackerError(ValueError):
     """A tracker or parameter name that does not exist."""
 
 
+class UnknownParameterError(AttributeError, ValueError):
+    """A parameter that a tracker does not have."""
+
+
 class MissingWeightsError(FileNotFoundError):
     """A tracker's network is not on this machine."""
 
@@ -133,14 +137,15 @@ class Tracker:
         """The parameters, with the network's file filled in and ``overrides`` applied.
 
         Raises:
-            AttributeError: if an override names a parameter that does not exist.
+            UnknownParameterError: if an override names a parameter that does not exist.
         """
         params = self._load_parameters()
         params.network_file = self.weights.file
         existing = [field.name for field in fields(params)]
         for key, value in (overrides or {}).items():
             if key not in existing:
-                raise AttributeError(unknown_name_message(f"parameter of tracker '{self.name}' called", key, existing))
+                message = unknown_name_message(f"parameter of tracker '{self.name}' called", key, existing)
+                raise UnknownParameterError(message)
             setattr(params, key, value)
         return params
 

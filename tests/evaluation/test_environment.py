@@ -18,7 +18,8 @@ def test_order_is_flags_then_variables_then_local_then_config_then_default(tmp_p
     assert str(env_settings().otb_path) == "/from/config"
     local_file.write_text(
         "from pytracking.evaluation.environment import EnvSettings\n"
-        "def local_env_settings():\n    s = EnvSettings()\n    s.otb_path = '/from/local'\n    s.uav_path = ''\n    return s\n"
+        "def local_env_settings():\n    settings = EnvSettings()\n    settings.otb_path = '/from/local'\n"
+        "    settings.uav_path = ''\n    return settings\n"
     )
     assert str(env_settings().otb_path) == "/from/local"
     assert env_settings().uav_path is None, "pytracking's local.py writes '' for a path that is not set"

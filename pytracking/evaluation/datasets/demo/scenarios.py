@@ -153,8 +153,12 @@ SCENARIOS = (
 
 def render_sequence(scenario: Scenario) -> Iterator[Rendered]:
     """The frames of a sequence, from nothing."""
-    seed = 1000 + 10 * SCENARIOS.index(scenario)
     for frame in range(scenario.frames):
-        first = frame * TICKS - scenario.exposures // 2
-        scenes = [scenario.scene(first + tick) for tick in range(scenario.exposures)]
-        yield render(scenario.background, seed, scenes, frame)
+        yield render_frame(scenario, frame)
+
+
+def render_frame(scenario: Scenario, frame: int) -> Rendered:
+    """One frame (0-based) of a sequence."""
+    first = frame * TICKS - scenario.exposures // 2
+    scenes = [scenario.scene(first + tick) for tick in range(scenario.exposures)]
+    return render(scenario.background, 1000 + 10 * SCENARIOS.index(scenario), scenes, frame)

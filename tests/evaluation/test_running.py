@@ -1,0 +1,249 @@
+"""The runner: resumable, atomic, honest about failures."""
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytracking.evaluation import Tracker
+from pytracking.evaluation.results import boxes_file, read_boxes, read_scores, read_times, scores_file, times_file
+from pytracking.evaluation.run_record import ChangedRunError, read_record
+from pytracking.evaluation.running import run_dataset, torch_threads
+from tests.evaluation.conftest import write_sequence
+from tests.evaluation.trackers import CountsThreads, DiesOnTwo, FailsOnTwo, RandomWalk, ReturnsNaN, Slow, Spec
+
+
+def run(sequences, tracker, threads=0, **options):
+    return run_dataset(sequences, [tracker], threads, progress=False, **options)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Everything that must not depend on how often a run was interrupted."""
+    names = [path for path in folder.iterdir() if path.suffix == ".txt" and not path.name.endswith("_time.txt")]
+    return {path.name: path.read_bytes() for path in names}
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_results_are_written_for_every_sequence(sequences, threads):
+    tracker = Spec(RandomWalk)
+    report = run(sequences, tracker, threads)
+    assert (report.computed, report.kept, report.failures) == (3, 0, [])
+    for sequence in sequences:
+        boxes = read_boxes(boxes_file(tracker.results_dir, sequence.name))
+        assert len(boxes) == len(sequence)
+        np.testing.assert_allclose(boxes[0], sequence.ground_truth_rect[0])
+        assert (read_times(times_file(tracker.results_dir, sequence.name))[1:] >= 0.001).all()
+        np.testing.assert_allclose(
+            read_scores(scores_file(tracker.results_dir, sequence.name))[1:], boxes[1:, 0], atol=0.006
+        )
+
+
+def test_workers_and_this_process_give_the_same_boxes(sequences, tmp_path, monkeypatch):
+    run(sequences, here := Spec(RandomWalk))
+    expected = contents(here.results_dir)
+    monkeypatch.setenv("PYTRACKING_RESULTS_PATH", str(tmp_path / "other"))
+    run(sequences, there := Spec(RandomWalk), threads=2)
+    assert there.results_dir != here.results_dir
+    assert contents(there.results_dir) == expected
+
+
+def test_second_run_computes_nothing(sequences):
+    tracker = Spec(RandomWalk)
+    run(sequences, tracker)
+    before = boxes_file(tracker.results_dir, "one").stat().st_mtime_ns
+    report = run(sequences, tracker)
+    assert (report.computed, report.kept) == (0, 3)
+    assert boxes_file(tracker.results_dir, "one").stat().st_mtime_ns == before
+    assert run(sequences, tracker, rerun=True).computed == 3
+
+
+def test_results_of_the_wrong_length_are_computed_again(sequences):
+    tracker = Spec(RandomWalk)
+    run(sequences, tracker)
+    file = boxes_file(tracker.results_dir, "two")
+    complete = file.read_bytes()
+    file.write_bytes(complete[: len(complete) // 2])
+    assert run(sequences, tracker).computed == 1
+    assert file.read_bytes() == complete
+
+
+def test_runs_differ_by_their_seed(sequences):
+    first, second = Spec(RandomWalk, 0), Spec(RandomWalk, 1)
+    run_dataset(sequences, [first, second], progress=False)
+    assert first.results_dir != second.results_dir
+    assert contents(first.results_dir) != contents(second.results_dir)
+
+
+@pytest.mark.parametrize(("tracker_class", "threads"), [(FailsOnTwo, 0), (FailsOnTwo, 1), (DiesOnTwo, 2)])
+def test_a_failing_sequence_is_logged_and_the_others_go_on(sequences, tracker_class, threads):
+    tracker = Spec(tracker_class)
+    report = run(sequences, tracker, threads)
+    assert report.computed == 2
+    assert [failure.sequence.name for failure in report.failures] == ["two"]
+    log = report.failures[0].log_file.read_text()
+    assert ("the filter has no energy" in log and "Traceback" in log) or "SIGKILL" in log
+    assert "FAILED" in report.summary()
+    assert str(report.failures[0].log_file) in report.summary()
+    assert not boxes_file(tracker.results_dir, "two").exists()
+    assert boxes_file(tracker.results_dir, "three").exists()
+    healed = Spec(RandomWalk)
+    assert healed.results_dir == tracker.results_dir
+    assert run(sequences, healed).failures == []
+    assert not report.failures[0].log_file.exists(), "a log that no longer holds is removed"
+
+
+def test_a_box_that_is_not_a_number_fails_its_sequence(sequences):
+    report = run(sequences[:1], Spec(ReturnsNaN))
+    assert "frame 3 of sequence 'one'" in report.failures[0].message
+    assert contents(Spec(ReturnsNaN).results_dir) == {}
+
+
+def test_each_worker_gets_its_share_of_the_cores(sequences):
+    tracker = Spec(CountsThreads)
+    run(sequences[:2], tracker, threads=2)
+    share = torch_threads(2)
+    for sequence in sequences[:2]:
+        box = read_boxes(boxes_file(tracker.results_dir, sequence.name))[-1]
+        assert box.tolist() == [10, 10, share, share]
+    assert share == max(1, len(os.sched_getaffinity(0)) // 2)
+
+
+def test_sequences_of_the_same_name_are_refused(sequences):
+    with pytest.raises(ValueError, match="one"):
+        run([*sequences, sequences[0]], Spec(RandomWalk))
+
+
+def test_run_record_says_what_made_the_results(sequences):
+    tracker = Tracker("opencv", "mil", 2)
+    run(sequences[:1], tracker)
+    record = read_record(tracker.results_dir)
+    assert record["tracker"] == "opencv"
+    assert record["run_id"] == 2
+    assert record["parameters"]["algorithm"] == "mil"
+    assert record["weights_sha256"] is None
+    assert record["packages"]["torch"]
+    assert record["start"] <= record["end"]
+    assert json.loads((tracker.results_dir / "run.json").read_text()) == record
+
+
+def test_results_of_other_parameters_are_not_mixed(sequences):
+    tracker = Tracker("opencv", "mil")
+    run(sequences[:1], tracker)
+    with pytest.raises(ChangedRunError, match="head_weights: None before, 'x' now"):
+        run(sequences, tracker, overrides={"head_weights": "x"})
+    report = run(sequences[1:2], tracker, overrides={"head_weights": "x"}, rerun=True)
+    assert report.computed == 1
+    assert not boxes_file(tracker.results_dir, "one").exists(), "the old result was made with other parameters"
+    with pytest.raises(ChangedRunError):
+        run(sequences, tracker)
+
+
+def _evaluate(sequences) -> None:
+    run(sequences, Spec(RandomWalk))
+
+
+def test_twenty_kills_at_random_moments_change_nothing(tmp_path, monkeypatch):
+    sequences = [write_sequence(tmp_path / "data", f"s{i}", 10 + i, step=1) for i in range(12)]
+    monkeypatch.setenv("PYTRACKING_RESULTS_PATH", str(tmp_path / "undisturbed"))
+    run(sequences, undisturbed := Spec(RandomWalk))
+    expected = contents(undisturbed.results_dir)
+    assert len(expected) == 24
+
+    monkeypatch.setenv("PYTRACKING_RESULTS_PATH", str(tmp_path / "killed"))
+    folder = Spec(RandomWalk).results_dir
+    moments, context, cut = random.Random(7), multiprocessing.get_context("fork"), 0
+    for _ in range(20):
+        process = context.Process(target=_evaluate, args=(sequences,))
+        process.start()
+        time.sleep(moments.uniform(0.0, 0.12))
+        process.kill()
+        process.join()
+        cut += process.exitcode == -signal.SIGKILL
+        for name, content in contents(folder).items() if folder.is_dir() else ():
+            assert name.startswith(".") or content == expected[name], "a file that has its name is complete"
+    assert cut > 0, "every run ended before it was killed: nothing was tested"
+    assert run(sequences, Spec(RandomWalk)).failures == []
+    assert contents(folder) == expected
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")], "what kills left behind is removed"
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from pytracking.evaluation.datasets.folder import load
+from pytracking.evaluation.running import run_dataset
+from tests.evaluation.trackers import Slow, Spec
+
+if __name__ == "__main__":
+    run_dataset(load(Path(sys.argv[1])), [Spec(Slow)], threads=2, progress=False)
+"""
+
+
+def _start(tmp_path: Path, sequences) -> tuple[subprocess.Popen, list[int]]:
+    """A run with two workers in its own process group, and the workers' numbers once they track."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, str(program), str(tmp_path / "data")]
+    process = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        workers = [int(child) for child in children if "spawn_main" in _command_line(int(child))]
+        if len(workers) == 2 and all(_threads(worker) > 0 for worker in workers):
+            return process, workers
+        time.sleep(0.05)
+    process.kill()
+    raise AssertionError("the workers did not start")
+
+
+def _command_line(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def _threads(process: int) -> int:
+    """Whether the worker has loaded its libraries, seen by OpenCV's file in its memory map."""
+    try:
+        return Path(f"/proc/{process}/maps").read_text().count("cv2")
+    except OSError:
+        return 0
+
+
+def _all_gone(processes: list[int], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not any("spawn_main" in _command_line(process) for process in processes):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks at processes through Linux's /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_the_run(tmp_path, sequences, how):
+    process, workers = _start(tmp_path, sequences)
+    if how == signal.SIGINT:
+        os.killpg(process.pid, how)  # as a terminal does on Ctrl-C
+    else:
+        process.kill()
+    try:
+        process.wait(timeout=20)
+        assert _all_gone(workers, 20)
+        assert process.returncode != 0
+        assert contents(Spec(Slow).results_dir) == {}, "nothing half-written"
+    finally:
+        for worker in workers:
+            if _command_line(worker):
+                os.kill(worker, signal.SIGKILL)

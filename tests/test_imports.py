@@ -1,0 +1,63 @@
+"""Who may import whom, as one table. Data flows one way: features, trackers, results, metrics, tables."""
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TRACKER = r"pytracking\.(tracker\.base|features|utils)|ltr\.(models|ops|checkpoint|weights)|rls_ext"
+# Module (pattern): what of our own it may import besides itself (pattern). The first line that fits counts.
+ALLOWED = {
+    r"rls_ext": r"",
+    r"ltr": r"rls_ext",
+    r"pytracking\.utils": r"",
+    r"pytracking\.features": r"pytracking\.utils",
+    r"pytracking\.tracker\.rls_dimp": TRACKER + r"|pytracking\.tracker\.dimp",
+    r"pytracking\.tracker\.rls_rtmdnet": TRACKER + r"|pytracking\.tracker\.rtmdnet",
+    r"pytracking\.tracker\.base": r"",
+    r"pytracking\.tracker\.\w+": TRACKER,
+    r"pytracking\.parameter\.(rls_)?(?P<name>\w+)": r"pytracking\.tracker\.((rls_)?(?P=name)\.params|base)",
+    # Trackers, parameters and experiments only by name, through importlib; weights are found for them.
+    r"pytracking\.evaluation": r"pytracking\.utils|ltr\.weights",
+    r"pytracking\.analysis": r"pytracking\.(evaluation|utils)",
+    r"experiments": r"pytracking\.(evaluation|analysis|vot|utils)",
+}
+FORBIDDEN_AT_TOP = {"torchvision"}
+
+
+def imports(file: Path, top_level_only: bool = False) -> set[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    nodes = tree.body if top_level_only else list(ast.walk(tree))
+    found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return found | {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+
+
+def modules() -> list[str]:
+    packages = ("rls_ext", "ltr", "pytracking", "experiments")
+    files = [file for package in packages for file in (ROOT / package).rglob("*.py")]
+    return sorted(".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files)
+
+
+@pytest.mark.parametrize("rule", ALLOWED)
+def test_imports_go_one_way(rule):
+    wrong = []
+    for module in modules():
+        first = next((pattern for pattern in ALLOWED if re.match(pattern + r"\b", module)), None)
+        if first != rule:
+            continue
+        own = re.match(rule + r"\b", module)
+        allowed = ALLOWED[rule].replace("(?P=name)", own.groupdict().get("name", ""))
+        for name in imports(ROOT / (module.replace(".", "/") + ".py")):
+            ours = re.match(r"(rls_ext|ltr|pytracking|experiments)\b", name)
+            if ours and not re.match(re.escape(own.group()) + r"\b", name) and not re.match(rf"({allowed})\b", name):
+                wrong.append(f"{module} imports {name}")
+    assert wrong == []
+
+
+def test_optional_packages_are_not_imported_at_the_top():
+    for module in modules():
+        names = imports(ROOT / (module.replace(".", "/") + ".py"), top_level_only=True)
+        assert not {name.split(".")[0] for name in names} & FORBIDDEN_AT_TOP, module
