@@ -9,7 +9,7 @@ from pytracking.tracker.rtmdnet.params import RTMDNetParams
 
 @dataclass(kw_only=True, slots=True)
 class RLSRTMDNetParams(RTMDNetParams):
-    """Algorithm 1: RT-MDNet without its long-term memory, with backups, and with RLS in initial and regular learning."""
+    """Algorithm 1: RT-MDNet without long-term memory, with backups, and with RLS in initial and regular learning."""
 
     long_term: int = 20  # frames: no more than the short-term memory; RLS retains the rest
     shared_momentum: bool = False

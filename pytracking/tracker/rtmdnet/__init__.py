@@ -1,1 +1,7 @@
 """RT-MDNet and simpleRT-MDNet: scores random boxes with a network whose last layers learn online."""
+
+
+def get_tracker_class() -> type:
+    from pytracking.tracker.rtmdnet.rtmdnet import RTMDNetTracker
+
+    return RTMDNetTracker

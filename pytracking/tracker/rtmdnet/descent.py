@@ -41,9 +41,8 @@ class Momentum:
     def descend(self, steps: list[LayerStep], rates: list[float]) -> None:
         """Takes the steps in, then moves each layer by its rate."""
         if not self._sums:
-            self._sums = [
-                LayerStep(torch.zeros_like(layer.weight.data), torch.zeros_like(layer.bias.data)) for layer in self.layers
-            ]
+            parameters = [(layer.weight.data, layer.bias.data) for layer in self.layers]
+            self._sums = [LayerStep(torch.zeros_like(weight), torch.zeros_like(bias)) for weight, bias in parameters]
         for layer, step, total, rate in zip(self.layers, steps, self._sums, rates, strict=True):
             total.weight.mul_(self.kept).add_(step.weight)
             total.bias.mul_(self.kept).add_(step.bias)

@@ -14,6 +14,8 @@ class RTMDNetParams(TrackerParams):
     weights: str | None = "rt-mdnet.pth"
     fallback_weights: str | None = "rtmdnet_small"
 
+    draw_last_layer: bool = True  # fc6 starts at random for every sequence (network files do not hold it)
+
     # scenes and regions
     object_size: int = 107  # px: the target's side in a resampled scene
     padding: float = 1.2  # a sample's region has this many times its sides

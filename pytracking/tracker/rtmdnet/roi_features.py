@@ -1,0 +1,55 @@
+"""Features of many boxes of one frame: the convolutions once a scene, then one sampling for all its boxes."""
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ltr.models.tracking.mdnet import MDNet
+from pytracking.tracker.rtmdnet.scene import SceneGeometry, Scenes, crop_scenes, regions_in_scenes
+
+
+class RoIFeatures:
+    """Turns boxes into the rows that the classifier and the box regressor work on.
+
+    Args:
+        network: gives convolutions and RoI sampling; its last layers are not used here.
+        geometry: from boxes to regions of a scene.
+        scenes_per_batch: how many scenes go through the convolutions at once.
+    """
+
+    def __init__(self, network: MDNet, geometry: SceneGeometry, scenes_per_batch: int) -> None:
+        self.network = network
+        self.geometry = geometry
+        self.scenes_per_batch = scenes_per_batch
+        self.device = next(network.parameters()).device
+
+    def image(self, frame: np.ndarray) -> Tensor:
+        """A frame (h, w, 3), RGB uint8, as a float tensor (3, h, w) on the network's device."""
+        return torch.from_numpy(np.ascontiguousarray(frame)).to(self.device).permute(2, 0, 1).float()
+
+    @torch.no_grad()
+    def extract(self, image: Tensor, scenes: Scenes, samples: np.ndarray, owner: np.ndarray) -> Tensor:
+        """Features (n, d) of samples (n, 4), each seen in the scene that ``owner`` (n,) names."""
+        regions = regions_in_scenes(samples, owner, scenes, self.geometry)
+        features = torch.empty((len(samples), self.network.feature_size), device=self.device)
+        for part in self._batches(scenes):
+            wanted = np.flatnonzero(np.isin(owner, part))
+            if not wanted.size:
+                continue
+            crop_size = int(scenes.crop_sizes[part[0], 0]), int(scenes.crop_sizes[part[0], 1])
+            crops = crop_scenes(image, scenes.boxes[part], crop_size)
+            maps = self.network.feature_map(self.network.normalise(crops))
+            local = regions[wanted]
+            local[:, 0] = np.searchsorted(part, owner[wanted])
+            rois = torch.from_numpy(local).to(device=self.device, dtype=torch.float32)
+            features[torch.from_numpy(wanted).to(self.device)] = self.network.roi_features(maps, rois)
+        return features
+
+    def _batches(self, scenes: Scenes) -> list[np.ndarray]:
+        size = self.scenes_per_batch
+        return [
+            group[start : start + size]
+            for group in scenes.same_size_groups()
+            for start in range(0, len(group), size)
+        ]  # fmt: skip

@@ -1,0 +1,174 @@
+"""The RT-MDNet tracker (Jung et al., 2018), composed of its parts."""
+from __future__ import annotations
+
+import copy
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pytracking.tracker.base import BaseTracker
+from pytracking.tracker.rtmdnet.box_regressor import BoxRegressor
+from pytracking.tracker.rtmdnet.first_frame import (
+    POSITIVES,
+    SceneSamples,
+    choose,
+    samples_in_jittered_scenes,
+    samples_in_replicas,
+)
+from pytracking.tracker.rtmdnet.head import ClassifierHead
+from pytracking.tracker.rtmdnet.memory import FrameMemory, SampleSet
+from pytracking.tracker.rtmdnet.network import load_mdnet, recommended_params
+from pytracking.tracker.rtmdnet.online_learner import LearningReport, OnlineLearner
+from pytracking.tracker.rtmdnet.params import RTMDNetParams
+from pytracking.tracker.rtmdnet.roi_features import RoIFeatures
+from pytracking.tracker.rtmdnet.sampling import SampleDistribution, draw_around
+from pytracking.tracker.rtmdnet.scene import SceneGeometry, enclosing_box, keep_in_touch, scenes_of
+from pytracking.utils.boxes import check_initial_box
+from pytracking.utils.device import select_device
+
+FRAME_NEGATIVES = SampleDistribution(kind="uniform", translation=1.5, scale=1.2)
+
+
+class RTMDNetTracker(BaseTracker):
+    """Scores random boxes around the last target; learns regularly, and occasionally after a failure.
+
+    The class of the online learner is what the family's trackers differ in.
+    """
+
+    learner_class: type[OnlineLearner] = OnlineLearner
+
+    def __init__(self, params: RTMDNetParams) -> None:
+        super().__init__(params)
+        self.network = load_mdnet(params.network_file, select_device(params.device), params.adaptive_align)
+        self.params = recommended_params(params, self.network)
+        self.geometry = SceneGeometry(
+            object_size=self.params.object_size,
+            padding=self.params.padding,
+            receptive_field=float(self.network.receptive_field),
+            smallest_side=self.network.receptive_field + 2 * self.network.stride,
+        )
+        self.features = RoIFeatures(self.network, self.geometry, self.params.scenes_per_batch)
+
+    def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any]:
+        """Starts on ``info["init_bbox"]``; ``info["seed"]`` (default 0) fixes everything random."""
+        started = time.perf_counter()
+        seed = int(info.get("seed") or 0)
+        self._start_randomness(seed)
+        self.target = check_initial_box(info["init_bbox"], image.shape[:2], "info['init_bbox']")
+        self.learner = self.learner_class(self._new_head(), self.params, self.rng)
+        self.positives = FrameMemory(self.params.long_term, self.params.frame_positives)
+        self.negatives = FrameMemory(self.params.short_term, self.params.frame_negatives)
+        self.translation = self.params.search_translation
+        self.frame_number = 0
+        report = self._learn_first_frame(image)
+        return {"time": time.perf_counter() - started, "learner": self._describe("initial", report)}
+
+    def _start_randomness(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)  # samples and the order in which they are learnt
+        self.generator = torch.Generator().manual_seed(seed)  # dropout and the start of the last layer
+
+    def _new_head(self) -> ClassifierHead:
+        if self.params.draw_last_layer:
+            self.network.reset_branch(generator=self.generator)
+        layers = self.network.layers
+        linear = [layers.fc4[0], layers.fc5[1], self.network.branches[0][1]]
+        return ClassifierHead([copy.deepcopy(layer) for layer in linear], layers.fc5[0].p, self.generator)
+
+    def _learn_first_frame(self, frame: np.ndarray) -> LearningReport:
+        params, image = self.params, self.features.image(frame)
+        sources = [samples_in_jittered_scenes, samples_in_replicas][: 2 if params.replicas else 1]
+        parts: list[list[Tensor]] = []
+        boxes: list[np.ndarray] = []
+        for draw in sources:
+            drawn = draw(self.rng, self.target, frame.shape[:2], params, self.geometry)
+            parts.append(self._extract_together(image, drawn))
+            boxes.append(drawn.boxes[2])
+        positives, negatives, box_features = (torch.cat(part) for part in zip(*parts, strict=True))
+        report = self.learner.learn_initially(SampleSet.whole(positives), SampleSet.whole(negatives))
+        self.regressor = BoxRegressor(
+            penalty=params.box_penalty, overlap_range=params.box_overlap, area_range=params.box_area
+        )
+        chosen = choose(self.rng, len(box_features), params.box_samples)
+        self.regressor.fit(box_features[torch.from_numpy(chosen)], np.concatenate(boxes)[chosen], self.target)
+        self.positives.add(positives[torch.from_numpy(choose(self.rng, len(positives), params.frame_positives))])
+        self.negatives.add(negatives[torch.from_numpy(choose(self.rng, len(negatives), params.frame_negatives))])
+        return report
+
+    def _extract_together(self, image: Tensor, drawn: SceneSamples) -> list[Tensor]:
+        features = self.features.extract(
+            image, drawn.scenes, np.concatenate(drawn.boxes), np.concatenate(drawn.owners)
+        )
+        return list(features.split(drawn.counts))
+
+    def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Finds the target, then learns from the frame if it was found."""
+        self.frame_number += 1
+        tensor = self.features.image(image)
+        score, found, box = self._find(tensor, image.shape[:2])
+        if found:
+            self._remember(tensor, image.shape[:2])
+        kind, report = self._update(found)
+        return {
+            "target_bbox": [float(value) for value in box],
+            "score": score,
+            "flag": "normal" if found else "not_found",
+            "learner": self._describe(kind, report),
+        }
+
+    def _find(self, image: Tensor, image_size: tuple[int, int]) -> tuple[float, bool, np.ndarray]:
+        """Score of the target, whether it was found, and its box, corrected by the regression where it was."""
+        params = self.params
+        around = SampleDistribution(
+            kind="gaussian", translation=self.translation, scale=params.search_scale, inside=True
+        )
+        samples = draw_around(self.rng, around, self.target, params.search_samples, image_size)
+        features = self._features_of(image, samples, samples, image_size)
+        top_scores, top = self.learner.head.scores(features).topk(params.top_samples)
+        best = samples[top.cpu().numpy()]
+        score = float(top_scores.mean())
+        found = score > params.success_threshold
+        self.target = best.mean(axis=0)
+        self.translation = params.search_translation if found else params.lost_translation
+        box = self.regressor.refine(features[top], best, image_size).mean(axis=0) if found else self.target
+        return score, found, box
+
+    def _features_of(
+        self, image: Tensor, samples: np.ndarray, enclosed: np.ndarray, image_size: tuple[int, int]
+    ) -> Tensor:
+        """Features of the samples in the scene around those of ``enclosed``."""
+        box = keep_in_touch(enclosing_box(enclosed, self.params.padding), image_size)
+        scene = scenes_of(box, self.target[2:], self.geometry)
+        return self.features.extract(image, scene, samples, np.zeros(len(samples), dtype=np.int64))
+
+    def _remember(self, image: Tensor, image_size: tuple[int, int]) -> None:
+        params = self.params
+        positives = draw_around(
+            self.rng, POSITIVES, self.target, params.frame_positives, image_size,
+            overlap_range=params.frame_positive_overlap,
+        )  # fmt: skip
+        negatives = draw_around(
+            self.rng, FRAME_NEGATIVES, self.target, params.frame_negatives, image_size,
+            overlap_range=params.frame_negative_overlap,
+        )  # fmt: skip
+        samples = np.concatenate([positives, negatives])
+        if not len(samples):
+            return
+        features = self._features_of(image, samples, negatives if len(negatives) else positives, image_size)
+        self.positives.add(features[: len(positives)])
+        self.negatives.add(features[len(positives) :])
+
+    def _update(self, found: bool) -> tuple[str, LearningReport | None]:
+        params = self.params
+        if not found:
+            recent = self.positives.last(params.short_term)
+            return "occasional", self.learner.update_occasionally(recent, self.negatives.last())
+        if self.frame_number % params.update_interval == 0:
+            return "regular", self.learner.update_regularly(self.positives.last(), self.negatives.last())
+        return "none", None
+
+    def _describe(self, kind: str, report: LearningReport | None) -> dict[str, Any]:
+        state = {"updated": report is not None, "kind": kind, "rank": self.learner.rank, "nbytes": self.learner.nbytes}
+        return state if report is None else {**state, "loss": report.loss, "iterations": report.iterations}
