@@ -117,6 +117,7 @@ class DimpTracker(BaseTracker):
             second_peak_without_window=params.perform_hn_without_windowing,
             uncertain_threshold=params.uncertain_threshold,
             hard_sample_threshold=params.hard_sample_threshold,
+            interpolate_peak=params.interpolate_peak,
         )
 
     @torch.no_grad()

@@ -44,6 +44,7 @@ class Localizer:
     second_peak_without_window: bool = False
     uncertain_threshold: float | None = None  # a lower peak is uncertain whatever the rest
     hard_sample_threshold: float | None = None  # a lower peak is learnt from at once
+    interpolate_peak: bool = False  # place the peak between cells, on the parabolas through its neighbours
 
     def __call__(
         self, scores: np.ndarray, cell_size: np.ndarray, last_offset: np.ndarray, target_size: np.ndarray
@@ -60,7 +61,10 @@ class Localizer:
         rest = scores if self.second_peak_without_window else windowed
         first = find_peak(windowed)
         flag, peak = self._judge(first, rest, last_offset / cell_size, target_size / cell_size)
-        return Localization(flag, peak.translation * cell_size, rest, float(rest.max()))
+        translation = peak.translation
+        if self.interpolate_peak:
+            translation = translation + parabola_offset(scores, peak.cell)
+        return Localization(flag, translation * cell_size, rest, float(rest.max()))
 
     def _judge(
         self, first: Peak, rest: np.ndarray, last_offset: np.ndarray, target_size: np.ndarray
@@ -107,3 +111,20 @@ def find_peak(scores: np.ndarray) -> Peak:
     """The first highest cell of ``scores`` (h, w)."""
     cell = np.array(np.unravel_index(scores.argmax(), scores.shape))
     return Peak(float(scores[tuple(cell)]), cell, cell - (np.array(scores.shape) - 1) / 2)
+
+
+def parabola_offset(scores: np.ndarray, cell: np.ndarray) -> np.ndarray:
+    """Where the top of the surface lies relative to its highest cell, (2,) row, col, at most half a cell.
+
+    Along each axis the top of the parabola through the cell and its two neighbours; 0 at the map's border.
+    """
+    offset = np.zeros(2)
+    for axis in (0, 1):
+        line = scores[:, cell[1]] if axis == 0 else scores[cell[0]]
+        place = int(cell[axis])
+        if 0 < place < len(line) - 1:
+            before, top, behind = (float(v) for v in line[place - 1 : place + 2])
+            bend = before - 2 * top + behind
+            if bend < 0:
+                offset[axis] = np.clip(0.5 * (before - behind) / bend, -0.5, 0.5)
+    return offset

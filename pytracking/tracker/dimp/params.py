@@ -84,6 +84,7 @@ class DimpParams(TrackerParams):
     displacement_origin: Convention = "new"  # displacements count from the last position (new) or the middle (rls)
     uncertain_threshold: float | None = None  # score
     hard_sample_threshold: float | None = None  # score
+    interpolate_peak: bool = False  # place the peak between cells: for networks whose box refinement is not strong
     window_output: bool = False  # multiply the scores by a cosine window
     perform_hn_without_windowing: bool = False  # seek the second peak in scores without the window
     target_inside_ratio: float = 0.2  # part of the target that always stays in the frame
