@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 
+from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.tracker import Tracker
 from pytracking.tracker.base import BaseTracker, TrackerParams
 
@@ -33,7 +34,13 @@ class RandomWalk(BaseTracker):
 
 
 class Slow(RandomWalk):
+    """Leaves a file with its process number when it starts."""
+
     seconds = 0.3
+
+    def initialize(self, image, info):
+        super().initialize(image, info)
+        (env_settings().results_path / f"started.{os.getpid()}").touch()
 
 
 class FailsOnTwo(RandomWalk):
