@@ -4,7 +4,8 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 SETUP := pyproject.toml constraints.txt install.sh tools/opencv-python/pyproject.toml
 TEST_EXTRAS := dev,jpeg,vot,web,ray,train
-DEMO := rls_dimp default
+# The paper's tracker on its bundled network; a checkout without it still has something to show.
+DEMO ?= $(if $(wildcard ltr/bundled/dimp_mobile.pth),rls_dimp default,opencv csrt)
 
 .PHONY: demo test lint clean
 

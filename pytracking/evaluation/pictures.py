@@ -19,7 +19,7 @@ def sequence_row(sequence: Sequence, count: int, width: int, boxes: np.ndarray |
     row = []
     for index in frame_indices(len(sequence), count):
         image = sequence.load_frame(index).copy()
-        thickness = max(1, round(image.shape[1] / 250))
+        thickness = max(1, round(image.shape[1] / 200))
         if index < len(sequence.ground_truth_rect):
             draw_box(image, sequence.ground_truth_rect[index], COLOURS["truth"], thickness)
         if boxes is not None:

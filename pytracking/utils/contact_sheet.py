@@ -6,18 +6,19 @@ from collections.abc import Sequence as Rows
 import cv2
 import numpy as np
 
-# RGB, told apart by people with colour-blindness too (after Okabe and Ito).
-COLOURS = {"truth": (0, 158, 115), "prediction": (230, 159, 0), "text": (255, 255, 255), "dim": (150, 150, 150)}
+# RGB; bright against dark and told apart by people with colour-blindness too.
+COLOURS = {"truth": (0, 255, 150), "prediction": (255, 140, 0), "text": (255, 255, 255)}
 GAP = 4  # pixels between two pictures
 CAPTION_HEIGHT = 18
 
 
 def draw_box(image: np.ndarray, box: np.ndarray, colour: tuple[int, int, int], thickness: int = 2) -> None:
-    """Draws a box into an RGB image, in place; a NaN box is left out."""
+    """Draws a box with a dark outline into an RGB image, in place; a NaN box is left out."""
     box = np.asarray(box, dtype=np.float64)
     if np.isfinite(box).all():
         corner = np.round(box[:2]).astype(int)
         opposite = np.round(box[:2] + box[2:] - 1).astype(int)
+        cv2.rectangle(image, corner.tolist(), opposite.tolist(), (0, 0, 0), thickness + 2, cv2.LINE_AA)
         cv2.rectangle(image, corner.tolist(), opposite.tolist(), colour, thickness, cv2.LINE_AA)
 
 

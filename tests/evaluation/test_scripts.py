@@ -8,6 +8,7 @@ from pytracking import run_experiment, run_tracker
 from pytracking.__main__ import main as pytracking_main
 from pytracking.evaluation import Tracker
 from pytracking.evaluation.results import boxes_file
+from pytracking.utils.contact_sheet import COLOURS
 from pytracking.utils.image_io import read_image
 from tests.evaluation.conftest import write_sequence
 
@@ -119,8 +120,8 @@ def test_show_draws_results_too(folder, tmp_path, capsys):
     command = ["show", folder, "--tracker", "identity", "default", "--columns", "3", "--output", str(sheet)]
     assert pytracking_main(command) == 0
     image = read_image(sheet).astype(int)
-    orange = (abs(image - (230, 159, 0)).sum(axis=2) < 60).sum()
-    green = (abs(image - (0, 158, 115)).sum(axis=2) < 60).sum()
+    orange = (abs(image - COLOURS["prediction"]).sum(axis=2) < 60).sum()
+    green = (abs(image - COLOURS["truth"]).sum(axis=2) < 60).sum()
     assert orange > 100
     assert green > 100
     assert pytracking_main(["show", folder, "--sequence", "three"]) == 2
