@@ -143,3 +143,17 @@ def test_plots_are_written_and_show_the_data(evaluation: Evaluation, tmp_path: P
 def test_plot_results_writes_to_the_settings_folder(results, sequences, tmp_path: Path) -> None:
     written = plots.plot_results(results, sequences, "mine", plot_types=("prec",), progress=False, workers=1)
     assert written[0] == tmp_path / "result_plot" / "mine_prec.png"
+
+
+def test_scripts_written_for_pytracking_still_run(results, sequences, tmp_path: Path, capsys) -> None:
+    from pytracking.analysis.plot_results import plot_results, print_per_sequence_results, print_results
+
+    options = {"plot_bin_gap": 0.01, "exclude_invalid_frames": True, "force_evaluation": True}
+    table = print_results(results, sequences, "tiny", merge_results=True, plot_types=("success", "prec"), **options)
+    assert table.header[2:6] == ["AUC", "OP50", "OP75", "Precision"] and len(table.rows) == 2
+    print_per_sequence_results(results, sequences, "tiny", skip_missing_seq=True)
+    printed = capsys.readouterr().out
+    assert "overlap thresholds every 0.01, only valid frames counted" in printed and "good 002" in printed
+    assert plot_results(results, sequences, "tiny")[0] == tmp_path / "result_plot" / "tiny" / "tiny_success.png"
+    with pytest.raises(TypeError, match="plot_bin_gaps"):
+        print_results(results, sequences, "tiny", plot_bin_gaps=0.01)
