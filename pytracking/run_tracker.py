@@ -23,6 +23,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=0, help="worker processes; 0: in this one")
     parser.add_argument("--rerun", action="store_true", help="compute results again that are there already")
     parser.add_argument("--strict_weights", action="store_true", help="fail where the paper's network is not found")
+    parser.add_argument("--network", help="run on this network (file name, path, or name of a bundled one)")
     parser.add_argument("--device", help="auto, cpu, cuda, cuda:1, mps")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a parameter")
     parser.add_argument("--results_path", help="folder of result files")
@@ -58,7 +59,9 @@ def select_sequences(dataset: SequenceList, sequence: str | None) -> SequenceLis
 def run(args: argparse.Namespace) -> int:
     apply_flags(results_path=args.results_path, network_path=args.network_path)
     overrides = parse_overrides(args.set) | ({"device": args.device} if args.device else {})
-    tracker = Tracker(args.tracker_name, args.tracker_param, args.runid, strict_weights=args.strict_weights)
+    tracker = Tracker(
+        args.tracker_name, args.tracker_param, args.runid, strict_weights=args.strict_weights, network=args.network
+    )
     sequences = select_sequences(get_dataset(args.dataset_name), args.sequence)
     report = run_dataset(sequences, [tracker], args.threads, debug=args.debug, rerun=args.rerun, overrides=overrides)
     show_results(tracker, sequences)
