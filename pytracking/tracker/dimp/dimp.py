@@ -167,6 +167,8 @@ class DimpTracker(BaseTracker):
         refined = self.refiner(box, self.target_iou.at(backbone), self.generator, self.device)
         if refined is None:
             return
+        if self.params.refinement_weight != 1:
+            refined = box + self.params.refinement_weight * (refined - box)
         state.pos, size = frame.target_in_frame(refined)
         state.resize(size, rescale=self.params.update_scale_when_uncertain or flag != "uncertain")
 

@@ -99,6 +99,7 @@ class DimpParams(TrackerParams):
     box_refinement_iter: int = 5
     box_refinement_step_length: float = 1.0
     box_refinement_step_decay: float = 1.0
+    refinement_weight: float = 1.0  # part of the refinement that is applied; less than 1 smooths the box over time
     update_scale_when_uncertain: bool = True
 
     # Output
