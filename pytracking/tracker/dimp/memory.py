@@ -8,7 +8,7 @@ class SampleMemory:
     """Features, boxes and weights of the first frame's augmented samples and of the most useful later ones.
 
     A new sample starts ``1 / (1 - learning_rate)`` times as heavy as the one before it, and all weights are kept at
-    sum 1, so that old samples fade. When the memory is full the lightest one makes room, never one of the first frame's
+    sum 1 (see `_weigh`), so that old samples fade. When the memory is full the lightest one makes room, never one of the first frame's
     if these are guaranteed a minimum weight.
 
     Args:
@@ -91,6 +91,7 @@ class SampleMemory:
         else:
             weights[index] = weights[self._last_index] / (1 - learning_rate)
         weights /= weights.sum()
+        # As published: raised to their minimum, the first samples bring the sum a little above 1 until the next one.
         if self.init_minimum > 0 and weights[: self.num_init].sum() < self.init_minimum:
             weights /= self.init_minimum + weights[self.num_init :].sum()
             weights[: self.num_init] = self.init_minimum / self.num_init

@@ -1,0 +1,85 @@
+"""The parameter files say what the paper, DiMP's authors and the released code say."""
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+
+from pytracking.tracker.dimp.params import FEW_SAMPLES, MANY_ROTATIONS, DimpParams
+from pytracking.tracker.rls_dimp.params import RlsDimpParams
+
+
+def load(name: str) -> DimpParams:
+    return importlib.import_module(f"pytracking.parameter.{name}").parameters()
+
+
+def names(package: str) -> list[str]:
+    module = importlib.import_module(f"pytracking.parameter.{package}")
+    return [f"{package}.{each.name}" for each in pkgutil.iter_modules(module.__path__)]
+
+
+@pytest.mark.parametrize("name", names("dimp") + names("rls_dimp"))
+def test_every_file_loads_and_describes_itself(name: str) -> None:
+    module = importlib.import_module(f"pytracking.parameter.{name}")
+    params = module.parameters()
+    assert isinstance(params, RlsDimpParams if name.startswith("rls_dimp") else DimpParams)
+    assert params.weights.endswith(".pth") and params.fallback_weights
+    assert module.__doc__
+    assert module.parameters() == params and module.parameters() is not params
+
+
+# The table of DIMP's hyper-parameters: columns (patch, area, memory, rate, minimum, skip, init, update, hard negative).
+COLUMNS = (
+    "image_sample_size", "search_area_scale", "sample_memory_size", "learning_rate", "init_samples_minimum_weight",
+    "train_skipping", "net_opt_iter", "net_opt_update_iter", "net_opt_hn_iter", "window_output",
+    "target_not_found_threshold", "distractor_threshold", "hard_negative_threshold", "displacement_scale",
+    "perform_hn_without_windowing", "iounet_k", "num_init_random_boxes", "box_refinement_iter",
+    "augmentation_expansion_factor",
+)  # fmt: skip
+TABLE = {
+    "dimp.dimp18": (288, 5, 50, 0.01, 0.25, 20, 10, 2, 1, False, 0.25, 0.8, 0.5, 0.8, False, 3, 9, 5, 2),
+    "dimp.dimp50": (288, 5, 50, 0.01, 0.25, 20, 10, 2, 1, False, 0.25, 0.8, 0.5, 0.8, False, 3, 9, 5, 2),
+    "dimp.dimp50_vot18": (224, 4, 250, 0.0075, 0, 10, 25, 3, 3, True, 0, 100, 0.45, 0.7, True, 3, 9, 5, 2),
+    "dimp.dimp50_vot19": (256, 4.5, 100, 0.0075, 0, 10, 15, 2, 2, True, 0, 100, 0.45, 0.7, True, 3, 9, 3, 1.4),
+    "rls_dimp.reference": (288, 5, 50, 0.01, 0.25, 20, 10, 5, 1, False, 0.25, 0.8, 0.5, 0.8, False, 1, 0, 5, 2),
+    "rls_dimp.reference_vot18": (224, 4, 250, 0.0075, 0, 10, 25, 5, 3, True, 0, 100, 0.45, 0.7, True, 1, 0, 5, 2),
+    "rls_dimp.reference_vot19": (256, 4.5, 100, 0.0075, 0, 10, 25, 5, 3, True, 0, 100, 0.45, 0.7, True, 1, 0, 3, 1.4),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_published_values(name: str) -> None:
+    params = load(name)
+    found = {column: getattr(params, column) for column in COLUMNS}
+    assert found == dict(zip(COLUMNS, TABLE[name], strict=True))
+
+
+def test_augmentations_of_vot() -> None:
+    assert load("dimp.dimp50_vot18").augmentation == MANY_ROTATIONS
+    assert load("rls_dimp.reference_vot19").augmentation == FEW_SAMPLES
+
+
+def test_the_papers_learners() -> None:
+    default = load("rls_dimp.default")
+    assert (default.delta, default.beta, default.net_opt_update_iter, default.step_length) == (0.1, 1.0, 5, 3e-2)
+    assert (default.train_skipping, default.reset_every, default.block_input) == (20, None, "virtual")
+    assert load("rls_dimp.long_term").step_length == load("rls_dimp.oxuva").step_length == 3e-3
+    assert load("dimp.dimp50_star").net_opt_update_iter == 5
+    assert {name: load(f"dimp.bgd_ema_{name}").ema_alpha for name in ("slow", "moderate", "fast")} == {
+        "slow": 0.01, "moderate": 0.5, "fast": 0.99
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("rls", "bgd"), [("default", "bgd"), ("long_term", "bgd_long_term"), ("vot18", "bgd_vot18"),
+                                          ("vot19", "bgd_vot19")])  # fmt: skip
+def test_bgd_differs_from_rls_in_the_learner_alone(rls: str, bgd: str) -> None:
+    one, other = load(f"rls_dimp.{rls}"), load(f"dimp.{bgd}")
+    fields = [name for name in DimpParams.__dataclass_fields__ if name != "learner"]
+    assert {name: getattr(one, name) for name in fields} == {name: getattr(other, name) for name in fields}
+
+
+@pytest.mark.parametrize("suffix", ["", "_long_term"])
+def test_matched_control_has_the_rls_step_length(suffix: str) -> None:
+    rls = load("rls_dimp.long_term" if suffix else "rls_dimp.default")
+    assert load(f"dimp.bgd_matched{suffix}").step_length == pytest.approx(rls.step_length / rls.delta)

@@ -1,0 +1,158 @@
+"""Whole trackers on a tiny network: outputs, seeds, schedules, recommendations, debug views."""
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ltr.models.tracking.dimpnet import DiMPNet
+from pytracking.tracker.dimp.dimp import DimpTracker
+from pytracking.tracker.dimp.params import DimpParams, with_recommendations
+from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+
+SMALL = {"device": "cpu", "image_sample_size": 96, "sample_memory_size": 20, "net_opt_iter": 2, "train_skipping": 3}
+ALWAYS_FOUND = {"target_not_found_threshold": -1e9, "distractor_threshold": 1e9, "hard_negative_threshold": 1e9}
+NEVER_FOUND = {"target_not_found_threshold": 1e9}
+HARD_NEGATIVE = {"target_not_found_threshold": -1e9, "hard_sample_threshold": 1e9}
+UNCERTAIN = {"target_not_found_threshold": -1e9, "uncertain_threshold": 1e9}
+INIT_BOX = [40, 30, 24, 20]
+
+
+def run(tracker: DimpTracker, frames: list[np.ndarray], seed: int | None = None) -> list[dict]:
+    info = {"init_bbox": INIT_BOX} | ({} if seed is None else {"seed": seed})
+    tracker.initialize(frames[0], info)
+    return [tracker.track(frame) for frame in frames[1:]]
+
+
+def boxes(outputs: list[dict]) -> np.ndarray:
+    return np.array([output["target_bbox"] for output in outputs])
+
+
+@pytest.mark.parametrize("kind", ["dimp", "rls_dimp", "block"])
+def test_the_same_seed_gives_the_same_boxes(network: DiMPNet, frames: list[np.ndarray], kind: str) -> None:
+    def make() -> DimpTracker:
+        if kind == "dimp":
+            return DimpTracker(DimpParams(**SMALL, **ALWAYS_FOUND), network)
+        block = {"block_input": "block", "block_rows": 4} if kind == "block" else {}
+        return RlsDimpTracker(RlsDimpParams(**SMALL, **ALWAYS_FOUND, **block), network)
+
+    tracker = make()
+    state = torch.random.get_rng_state()
+    first = boxes(run(tracker, frames, seed=7))
+    assert torch.equal(torch.random.get_rng_state(), state), "the tracker drew from torch's global generator"
+    np.testing.assert_array_equal(boxes(run(tracker, frames, seed=7)), first)
+    np.testing.assert_array_equal(boxes(run(make(), frames, seed=7)), first)
+    assert not np.array_equal(boxes(run(tracker, frames, seed=8)), first)
+
+
+def test_without_a_seed_it_is_zero(network: DiMPNet, frames: list[np.ndarray]) -> None:
+    tracker = DimpTracker(DimpParams(**SMALL, **ALWAYS_FOUND), network)
+    np.testing.assert_array_equal(boxes(run(tracker, frames)), boxes(run(tracker, frames, seed=0)))
+
+
+def test_output_has_box_score_flag_and_learner(network: DiMPNet, frames: list[np.ndarray]) -> None:
+    tracker = RlsDimpTracker(RlsDimpParams(**SMALL, **ALWAYS_FOUND, output_score_map=True), network)
+    outputs = run(tracker, frames)
+    for output in outputs:
+        assert np.isfinite(output["target_bbox"]).all() and len(output["target_bbox"]) == 4
+        assert output["flag"] == "normal"
+        assert output["score"] == pytest.approx(float(output["score_map"].max()))
+        assert output["score_map"].shape == (7, 7)
+    learner = outputs[-1]["learner"]
+    assert learner["rank"] == sum(output["learner"]["updated"] for output in outputs) == 3  # frames 4, 7 and 10
+    assert learner["nbytes"] > 0 and learner["loss"] > 0
+
+
+def test_presence_is_relative_to_the_frame(network: DiMPNet, frames: list[np.ndarray]) -> None:
+    output = run(DimpTracker(DimpParams(**SMALL, **ALWAYS_FOUND, output_presence=True), network), frames[:2])[0]
+    x, y, w, h = output["target_bbox"]
+    height, width = frames[0].shape[:2]
+    assert output["present"] is True
+    assert output["xmin"] * width == pytest.approx(x) and output["xmax"] * width == pytest.approx(x + w)
+    assert output["ymin"] * height == pytest.approx(y) and output["ymax"] * height == pytest.approx(y + h)
+    lost = run(DimpTracker(DimpParams(**SMALL, **NEVER_FOUND, output_presence=True), network), frames[:2])[0]
+    assert lost["present"] is False
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "flag", "paper", "released"),
+    [
+        (ALWAYS_FOUND, "normal", [0, 0, 5, 0, 0, 5], [0, 0, 5, 0, 0, 5]),
+        (HARD_NEGATIVE, "hard_negative", [1] * 6, [1] * 6),
+        (UNCERTAIN, "uncertain", [0, 0, 5, 0, 0, 5], [0] * 6),
+        (NEVER_FOUND, "not_found", [0, 0, 5, 0, 0, 5], [0] * 6),
+    ],
+)
+def test_update_schedule(network, frames, thresholds: dict, flag: str, paper: list[int], released: list[int]) -> None:
+    for update_when_lost, expected in ((True, paper), (False, released)):
+        params = RlsDimpParams(**SMALL, **thresholds, update_when_lost=update_when_lost)
+        tracker = RlsDimpTracker(params, network)
+        outputs = run(tracker, frames[:7])
+        assert [output["flag"] for output in outputs] == [flag] * 6
+        assert [output["learner"]["num_iter"] for output in outputs] == expected
+        stored = 15 + (6 if flag in ("normal", "hard_negative") else 0)  # only trusted frames become samples
+        assert tracker.memory.num_stored == min(stored, SMALL["sample_memory_size"])
+
+
+def test_a_lost_target_stays_where_it_was(network: DiMPNet, frames: list[np.ndarray]) -> None:
+    outputs = run(DimpTracker(DimpParams(**SMALL, **NEVER_FOUND), network), frames[:4])
+    np.testing.assert_allclose(boxes(outputs), [INIT_BOX] * 3)
+
+
+def test_learners_differ_only_once_they_have_learnt(network: DiMPNet, frames: list[np.ndarray]) -> None:
+    common = SMALL | ALWAYS_FOUND | {"net_opt_update_iter": 5, "step_length": 0.3}
+    runs = {
+        "sd": run(DimpTracker(DimpParams(**common), network), frames),
+        "bgd": run(DimpTracker(DimpParams(**common, learner="gradient_descent"), network), frames),
+        "ema": run(DimpTracker(DimpParams(**common, learner="gradient_descent", ema_alpha=0.5), network), frames),
+        "rls": run(RlsDimpTracker(RlsDimpParams(**common), network), frames),
+    }
+    for outputs in runs.values():
+        np.testing.assert_array_equal(boxes(outputs)[:3], boxes(runs["sd"])[:3])  # first update after frame 4
+    scores = [[output["score"] for output in outputs[4:]] for outputs in runs.values()]
+    assert len({tuple(values) for values in scores}) == len(runs)
+
+
+def test_without_iou_net_the_size_stays(network: DiMPNet, frames: list[np.ndarray]) -> None:
+    outputs = run(DimpTracker(DimpParams(**SMALL, **ALWAYS_FOUND, use_iou_net=False), network), frames)
+    np.testing.assert_allclose(boxes(outputs)[:, 2:], [INIT_BOX[2:]] * len(outputs))
+
+
+def test_a_networks_recommendations_fill_in_defaults(network: DiMPNet) -> None:
+    recommended = {"image_sample_size": 64, "search_area_scale": 4.0}
+    params = with_recommendations(DimpParams(search_area_scale=4.5), recommended)
+    assert (params.image_sample_size, params.search_area_scale) == (64, 4.5)
+    assert with_recommendations(RlsDimpParams(), {"net_opt_update_iter": 3}).net_opt_update_iter == 3
+    with pytest.raises(AttributeError, match="serach_area_scale"):
+        with_recommendations(DimpParams(), {"serach_area_scale": 4.0})
+    network.metadata = {"tracker": recommended}
+    try:
+        assert DimpTracker(DimpParams(device="cpu"), network).params.image_sample_size == 64
+    finally:
+        network.metadata = {}
+
+
+def test_errors_name_the_parameter(network: DiMPNet) -> None:
+    with pytest.raises(ValueError, match="network_file"):
+        DimpTracker(DimpParams(device="cpu"))
+    with pytest.raises(ValueError, match="learner"):
+        DimpTracker(DimpParams(device="cpu", learner="newton"), network)
+    with pytest.raises(ValueError, match="block_input"):
+        RlsDimpTracker(RlsDimpParams(device="cpu", block_input="mean"), network)
+    with pytest.raises(TypeError, match="serach_area_scale"):
+        DimpParams(serach_area_scale=4)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
+def test_debug_views_are_written_as_files(network, frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    params = RlsDimpParams(**SMALL, **ALWAYS_FOUND, debug=1, debug_dir=tmp_path / "views")
+    run(RlsDimpTracker(params, network), frames[:5])
+    assert [path.name for path in sorted((tmp_path / "views").iterdir())] == ["frame_00004.png"]
+    run(RlsDimpTracker(replace(params, debug=2), network), frames[:3])
+    assert (tmp_path / "views" / "frame_00002.png").stat().st_size > 1000
