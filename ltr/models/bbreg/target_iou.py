@@ -2,9 +2,9 @@
 
 Refinement asks for ten boxes and their gradients five times a frame. Three things make that cheap and change no result:
 
-* the target's channel factors and the batch norms are multiplied into the two linear layers once, on the first frame;
-* the two 3x3 convolutions of each level run on the neighbourhood of the boxes alone (a margin of two cells carries the
-  receptive field, so the values are those of the whole map); boxes that leave it make it grow;
+* the target's channel factors and the batch norms are multiplied into weights once, on the first frame;
+* the two 3x3 convolutions of each level run on the neighbourhood of the boxes alone, on just the cells their outputs
+  need, so the values are those of the whole map; boxes that leave the neighbourhood make it grow;
 * the gradient is written down: the pooled map is ``A F B^T``, with derivatives of A and B in closed form.
 """
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from ltr.models.bbreg.iou_net import (
     COARSE_SCALE,
@@ -28,7 +29,7 @@ from ltr.models.bbreg.iou_net import (
 from ltr.models.inference import fold_norm
 from ltr.ops import integrated_hat_slopes
 
-RECEPTIVE_MARGIN = 2  # cells by which two 3x3 convolutions look beyond their output
+ConvWeights = tuple[Tensor, Tensor]
 
 
 class Window(NamedTuple):
@@ -46,12 +47,8 @@ class Window(NamedTuple):
 
     def grown(self, margin: int, size: tuple[int, int]) -> Window:
         """Larger by ``margin`` cells on each side, but not beyond the map."""
-        return Window(
-            max(self.top - margin, 0),
-            min(self.bottom + margin, size[0]),
-            max(self.left - margin, 0),
-            min(self.right + margin, size[1]),
-        )
+        rows = max(self.top - margin, 0), min(self.bottom + margin, size[0])
+        return Window(*rows, max(self.left - margin, 0), min(self.right + margin, size[1]))
 
 
 def _touched(corners: list[list[float]], scale: float, size: tuple[int, int]) -> Window:
@@ -64,18 +61,27 @@ def _touched(corners: list[list[float]], scale: float, size: tuple[int, int]) ->
     return Window(top, min(max(last_y, top), size[0] - 1) + 1, left, min(max(last_x, left), size[1] - 1) + 1)
 
 
+def _conv_relu(x: Tensor, conv: ConvWeights, out: Window, size: tuple[int, int]) -> Tensor:
+    """3x3 convolution and ReLU on the cells of ``out``; ``x`` has one cell more on each side that is within the map."""
+    padding = (out.left == 0, out.right == size[1], out.top == 0, out.bottom == size[0])
+    if any(padding):
+        x = functional.pad(x, [int(side) for side in padding])
+    return functional.conv2d(x, *conv).relu_()
+
+
 class _Level:
     """One feature level in one frame: its local map, and pooling forward and backward."""
 
-    def __init__(self, features: Tensor, branch: nn.Sequential, scale: float, bins: int, margin: int) -> None:
+    def __init__(
+        self, features: Tensor, convs: tuple[ConvWeights, ConvWeights], scale: float, bins: int, margin: int
+    ) -> None:
         self._features = features  # (1, C, H, W), backbone
-        self._branch = branch
+        self._convs = convs
         self._scale = scale
         self._bins = bins
         self._margin = margin
         self._size = (features.shape[2], features.shape[3])
         self._window: Window | None = None
-        self._map = features.new_zeros(0)  # (h, w * C) of the window
 
     def _look_at(self, corners: Tensor) -> None:
         if corners.device.type == "cpu":
@@ -85,42 +91,39 @@ class _Level:
         if self._window is not None and self._window.contains(needed):
             return
         window = needed.grown(self._margin, self._size)
-        seen = window.grown(RECEPTIVE_MARGIN, self._size)
-        local = self._branch(self._features[:, :, seen.top : seen.bottom, seen.left : seen.right])
-        rows = slice(window.top - seen.top, window.bottom - seen.top)
-        columns = slice(window.left - seen.left, window.right - seen.left)
+        between = window.grown(1, self._size)
+        seen = between.grown(1, self._size)
+        local = self._features[:, :, seen.top : seen.bottom, seen.left : seen.right]
+        local = _conv_relu(local, self._convs[0], between, self._size)
+        local = _conv_relu(local, self._convs[1], window, self._size)
         self._window = window
-        self._map = local[0, :, rows, columns].permute(1, 2, 0).flatten(1)
+        self._map = local[0].permute(1, 2, 0).flatten(1)  # (h, w * C)
+        self._origin = corners.new_tensor([window.left, window.top])
 
     def pool(self, corners: Tensor) -> Tensor:
-        """Pooled features (N, bins * bins * C), kept in channels-last order."""
+        """Pooled features (N, bins * bins * C), channels last."""
         self._look_at(corners)
-        window, count, bins = self._window, len(corners), self._bins
-        x1, y1, x2, y2 = (corners * self._scale).unbind(1)
-        empty = ((x2 <= x1) | (y2 <= y1))[:, None, None]
-        rows, columns = window.bottom - window.top, window.right - window.left
-        vertical = integrated_hat_slopes(y1, y2, bins, window.top, rows)
-        self._vertical = [weights.masked_fill(empty, 0) for weights in vertical]  # (N, bins, h) each
-        horizontal = integrated_hat_slopes(x1, x2, bins, window.left, columns)
-        self._horizontal = [weights.masked_fill(empty, 0) for weights in horizontal]  # (N, bins, w) each
-        strips = self._vertical[0].reshape(count * bins, rows) @ self._map
-        self._strips = strips.view(count, bins, columns, -1)  # (N, bins, w, C)
-        return (self._horizontal[0][:, None] @ self._strips).flatten(1)
+        rows, columns = self._window.bottom - self._window.top, self._window.right - self._window.left
+        ends = corners.view(-1, 2, 2) * self._scale - self._origin  # (N, start and end, x and y)
+        start, end = ends.permute(1, 2, 0)  # (x and y, N)
+        end = torch.where((end > start).all(0), end, start)  # one empty side empties the box
+        weights, self._slopes = integrated_hat_slopes(start, end, self._bins, max(rows, columns))
+        self._horizontal, vertical = weights[0, ..., :columns], weights[1, ..., :rows]  # (N, bins, w), (N, bins, h)
+        strips = vertical.reshape(-1, rows) @ self._map
+        self._strips = strips.view(len(corners), self._bins, columns, -1)  # (N, bins, w, C)
+        return (self._horizontal[:, None] @ self._strips).flatten(1)
 
     def corner_gradient(self, pooled_gradient: Tensor) -> Tensor:
         """Gradient in the corners (N, 4) from the gradient in :meth:`pool`'s last output."""
         count, bins, columns, channels = self._strips.shape
         pooled_gradient = pooled_gradient.view(count, bins, bins, channels)
-        strip_gradient = self._horizontal[0].transpose(1, 2)[:, None] @ pooled_gradient  # (N, bins, w, C)
-        vertical = (strip_gradient.reshape(count * bins, -1) @ self._map.T).view(count, bins, -1)  # (N, bins, h)
-        horizontal = (pooled_gradient @ self._strips.transpose(2, 3)).sum(1)  # (N, bins, w)
-        parts = [
-            (horizontal * self._horizontal[1]).sum((1, 2)),
-            (vertical * self._vertical[1]).sum((1, 2)),
-            (horizontal * self._horizontal[2]).sum((1, 2)),
-            (vertical * self._vertical[2]).sum((1, 2)),
-        ]
-        return torch.stack(parts, 1) * self._scale
+        strip_gradient = self._horizontal.transpose(1, 2)[:, None] @ pooled_gradient  # (N, bins, w, C)
+        weight_gradient = self._slopes.new_zeros(self._slopes.shape[1:])  # (x and y, N, bins, length)
+        weight_gradient[0, ..., :columns] = (pooled_gradient @ self._strips.transpose(2, 3)).sum(1)
+        rows = len(self._map)
+        weight_gradient[1, ..., :rows] = (strip_gradient.view(count * bins, -1) @ self._map.T).view(count, bins, rows)
+        gradient = (self._slopes * weight_gradient).sum((-1, -2))  # (start and end, x and y, N)
+        return gradient.permute(2, 0, 1).reshape(count, 4) * self._scale
 
 
 class TargetIoU:
@@ -135,13 +138,13 @@ class TargetIoU:
     def __init__(self, network: IoUNet, modulation: Modulation) -> None:
         if network.training:
             raise ValueError("TargetIoU folds batch norms, so the IoU-Net must be in eval mode: call network.eval()")
-        self._branches = (
-            nn.Sequential(network.conv3_1t, network.conv3_2t),
-            nn.Sequential(network.conv4_1t, network.conv4_2t),
+        self._convs = (
+            (self._fold_conv(network.conv3_1t), self._fold_conv(network.conv3_2t)),
+            (self._fold_conv(network.conv4_1t), self._fold_conv(network.conv4_2t)),
         )
         folded = [
-            self._fold(network.fc3_rt, modulation.fine, POOLED_FINE),
-            self._fold(network.fc4_rt, modulation.coarse, POOLED_COARSE),
+            self._fold_linear(network.fc3_rt, modulation.fine, POOLED_FINE),
+            self._fold_linear(network.fc4_rt, modulation.coarse, POOLED_COARSE),
         ]
         self.weights = [weight for weight, _ in folded]  # (inter, bins * bins * C) each
         self.biases = [bias for _, bias in folded]
@@ -150,7 +153,12 @@ class TargetIoU:
         self.last_bias = network.iou_predictor.bias.detach()
 
     @staticmethod
-    def _fold(block: LinearBlock, factors: Tensor, bins: int) -> tuple[Tensor, Tensor]:
+    def _fold_conv(block: nn.Sequential) -> ConvWeights:
+        weight, bias = fold_norm(block[0], block[1])
+        return weight.contiguous(memory_format=torch.channels_last), bias
+
+    @staticmethod
+    def _fold_linear(block: LinearBlock, factors: Tensor, bins: int) -> tuple[Tensor, Tensor]:
         weight, bias = fold_norm(block.linear, block.bn)
         channels = factors.shape[1]
         weight = weight.view(len(weight), channels, bins * bins) * factors.view(1, channels, 1)
@@ -161,10 +169,10 @@ class TargetIoU:
 
         Args:
             features: backbone features of one image, "layer2" and "layer3".
-            margin: cells of stride 16 by which boxes may move before the neighbourhood is computed anew.
+            margin: cells by which boxes may move on either level before the neighbourhood is computed anew.
         """
-        fine = _Level(features["layer2"], self._branches[0], FINE_SCALE, POOLED_FINE, 2 * margin)
-        coarse = _Level(features["layer3"], self._branches[1], COARSE_SCALE, POOLED_COARSE, margin)
+        fine = _Level(features["layer2"], self._convs[0], FINE_SCALE, POOLED_FINE, margin)
+        coarse = _Level(features["layer3"], self._convs[1], COARSE_SCALE, POOLED_COARSE, margin)
         return LocalIoU(self, (fine, coarse))
 
 
@@ -184,11 +192,12 @@ class LocalIoU:
     def iou_and_gradient(self, boxes: Tensor) -> tuple[Tensor, Tensor]:
         """Predicted overlaps (N,) and the gradient of each in its own box, x, y, w, h (N, 4)."""
         overlap, hidden = self._forward(corners_from_xywh(boxes))
+        target = self._target
         gradient = torch.zeros_like(boxes)
         for level, weight, last, active in zip(
-            self._levels, self._target.weights, self._target.last_weights, hidden, strict=True
+            self._levels, target.weights, target.last_weights, hidden, strict=True
         ):
-            gradient = gradient + level.corner_gradient((active > 0).to(last.dtype).mul_(last) @ weight)
+            gradient += level.corner_gradient(torch.where(active > 0, last, 0.0) @ weight)
         return overlap, torch.cat([gradient[:, :2] + gradient[:, 2:], gradient[:, 2:]], 1)
 
     def _forward(self, corners: Tensor) -> tuple[Tensor, list[Tensor]]:
