@@ -8,8 +8,8 @@ class SampleMemory:
     """Features, boxes and weights of the first frame's augmented samples and of the most useful later ones.
 
     A new sample starts ``1 / (1 - learning_rate)`` times as heavy as the one before it, and all weights are kept at
-    sum 1 (see `_weigh`), so that old samples fade. When the memory is full the lightest one makes room, never one of the first frame's
-    if these are guaranteed a minimum weight.
+    sum 1 (but see `_weigh`), so that old samples fade. When the memory is full the lightest one makes room, never one
+    of the first frame's if these are guaranteed a minimum weight.
 
     Args:
         features: (n, C, H, W) of the first frame's samples.
