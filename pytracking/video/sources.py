@@ -1,0 +1,138 @@
+"""Frames, one at a time and in constant memory, from whatever holds them: a video, a folder, a stream, a camera."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import cv2
+import numpy as np
+
+from pytracking.utils.image_io import IMAGE_SUFFIXES, read_image
+
+STREAM_SCHEMES = ("rtsp", "rtsps", "rtmp", "http", "https", "udp", "tcp")
+DEFAULT_FPS = 30.0  # where the source does not say
+
+
+class VideoError(OSError):
+    """A source that cannot be opened or read on; the message names the file and the frame."""
+
+
+class FrameSource:
+    """An iterator over RGB uint8 frames (h, w, 3); use as a context manager.
+
+    Attributes:
+        name: for files written about it.
+        fps: frames a second of the recording.
+        length: number of frames, or None where nobody knows (a stream, a camera).
+    """
+
+    name: str
+    fps: float
+    length: int | None
+
+    def __enter__(self) -> FrameSource:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Frees the file or device."""
+
+
+class FolderSource(FrameSource):
+    """The images of a folder in the order of their numbers."""
+
+    def __init__(self, folder: Path) -> None:
+        files = [path for path in folder.iterdir() if path.suffix.lower() in IMAGE_SUFFIXES]
+        if not files:
+            raise VideoError(f"folder {folder} holds no images ({', '.join(IMAGE_SUFFIXES)})")
+        self._files = sorted(files, key=_by_number)
+        self.name, self.fps, self.length = folder.resolve().name, DEFAULT_FPS, len(files)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        for path in self._files:
+            yield read_image(path)
+
+
+class CaptureSource(FrameSource):
+    """A video file, a stream or a camera, through OpenCV.
+
+    Args:
+        target: file name, address or camera number.
+        name: for files written about it.
+        finite: whether it has a last frame, so that an early end is a fault.
+    """
+
+    def __init__(self, target: str | int, name: str, finite: bool) -> None:
+        self.name = name
+        self._target = target
+        self._capture = cv2.VideoCapture(target)
+        if not self._capture.isOpened():
+            raise VideoError(f"cannot open {self._what()}: {_why_not(target)}")
+        fps = self._capture.get(cv2.CAP_PROP_FPS)
+        self.fps = float(fps) if 0.1 < fps < 1000.0 else DEFAULT_FPS
+        count = int(self._capture.get(cv2.CAP_PROP_FRAME_COUNT)) if finite else 0
+        self.length = count if count > 0 else None
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        index = 0
+        while True:
+            read, frame = self._capture.read()
+            if not read:
+                break
+            index += 1
+            yield cv2.cvtColor(frame, cv2.COLOR_BGR2RGB if frame.ndim == 3 else cv2.COLOR_GRAY2RGB)
+        if index == 0:
+            raise VideoError(f"{self._what()}: not a single frame could be read")
+        if self.length is not None and index < self.length:
+            raise VideoError(
+                f"{self._what()}: frame {index + 1} of {self.length} cannot be read; the file is damaged or cut off"
+            )
+
+    def close(self) -> None:
+        self._capture.release()
+
+    def _what(self) -> str:
+        return f"camera {self._target}" if isinstance(self._target, int) else f"video {self._target}"
+
+
+def open_source(text: str) -> FrameSource:
+    """Opens what the user named: a file, a folder of frames, an address, or a camera's number.
+
+    Raises:
+        VideoError: naming it, and what it could have been.
+    """
+    if urlsplit(text).scheme.lower() in STREAM_SCHEMES:
+        return CaptureSource(text, name=_safe_name(urlsplit(text).netloc + urlsplit(text).path), finite=False)
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return FolderSource(path)
+    if path.is_file():
+        return CaptureSource(str(path), name=path.stem, finite=True)
+    if text.isdecimal():
+        return CaptureSource(int(text), name=f"camera{text}", finite=False)
+    raise VideoError(f"{text}: no such file or folder (give a video, a folder of frames or an rtsp:// address)")
+
+
+def _why_not(target: str | int) -> str:
+    if isinstance(target, int):
+        return "there is no such camera, or another program uses it"
+    if urlsplit(target).scheme.lower() in STREAM_SCHEMES:
+        return "nobody answers there, or OpenCV was built without this protocol"
+    return "OpenCV cannot decode it; convert it, e.g. with: ffmpeg -i INPUT -pix_fmt yuv420p OUTPUT.mp4"
+
+
+def _by_number(path: Path) -> tuple:
+    """9.jpg before 10.jpg, and names without numbers by their letters."""
+    parts = [part for part in re.split(r"(\d+)", path.name) if part]
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
+
+
+def _safe_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_") or "stream"

@@ -1,0 +1,55 @@
+"""The loop over a video: track, note, draw, show."""
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pytracking.evaluation.handle import TrackerHandle
+from pytracking.utils.image_io import ImageReadError
+from pytracking.video.sources import FrameSource, VideoError
+
+SPEED_WINDOW = 30  # frames over which the shown speed is averaged
+
+
+@dataclass(frozen=True)
+class TrackedFrame:
+    """One frame and what the tracker said about it."""
+
+    index: int  # 0-based
+    frame: np.ndarray
+    output: dict[str, Any]
+    seconds: float  # inside the tracker
+    fps: float  # over the last frames
+
+
+def track_video(
+    handle: TrackerHandle, source: FrameSource, choose_box: Callable[[np.ndarray], list[float]]
+) -> Iterator[TrackedFrame]:
+    """Yields frame after frame; memory does not grow with the video.
+
+    Args:
+        handle: the tracker.
+        source: the frames.
+        choose_box: gets the first frame, returns x, y, w, h.
+
+    Raises:
+        VideoError, ImageReadError: at the frame that cannot be read; everything before has been yielded.
+    """
+    recent: deque[float] = deque(maxlen=SPEED_WINDOW)
+    for index, frame in enumerate(source):
+        box = choose_box(frame) if index == 0 else None
+        start = time.perf_counter()
+        output = handle.init(frame, box) if index == 0 else handle.update(frame)
+        seconds = time.perf_counter() - start
+        if index > 0:
+            recent.append(seconds)
+        fps = len(recent) / max(sum(recent), 1e-9) if recent else 0.0
+        yield TrackedFrame(index, frame, output, seconds, fps)
+
+
+READ_ERRORS = (VideoError, ImageReadError)
