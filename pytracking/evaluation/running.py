@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -96,9 +97,10 @@ def run_dataset(
                 boxes_file(tracker.results_dir, sequence.name).unlink(missing_ok=True)
                 tasks.append(Task(tracker, sequence, overrides))
     with _Progress(tasks, total=len(sequences) * len(trackers), kept=report.kept, show=progress) as bar:
-        for outcome in _outcomes(tasks, threads, bar, pool):
-            _note(outcome, report)
-            bar.finished(outcome)
+        with closing(_outcomes(tasks, threads, bar, pool)) as outcomes:  # an interruption here ends the workers at once
+            for outcome in outcomes:
+                _note(outcome, report)
+                bar.finished(outcome)
     for tracker, record in records:
         end_run(tracker, record)
     return report

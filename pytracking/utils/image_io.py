@@ -47,7 +47,7 @@ def decode_image(data: bytes, name: str) -> np.ndarray:
         raise ImageReadError(f"cannot read image {name}: the file is empty")
     if data[:2] == b"\xff\xd8":
         return _decode_jpeg(data, name)
-    if data[:8] == b"\x89PNG\r\n\x1a\n" and b"IEND" not in data[-12:]:
+    if data[:8] == b"\x89PNG\r\n\x1a\n" and b"IEND" not in data:
         raise ImageReadError(f"cannot read image {name}: the PNG file is truncated")
     image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     if image is None:
@@ -56,8 +56,9 @@ def decode_image(data: bytes, name: str) -> np.ndarray:
 
 
 def _decode_jpeg(data: bytes, name: str) -> np.ndarray:
-    # Decoders fill the missing part of a truncated file with grey and call it a success.
-    if b"\xff\xd9" not in data[-64:]:
+    # Some decoders fill the missing part of a truncated file with grey and call it a success. The end marker must come
+    # after the last start of a scan: one before it belongs to an embedded thumbnail.
+    if data.rfind(b"\xff\xd9") <= data.rfind(b"\xff\xda"):
         raise ImageReadError(f"cannot read image {name}: the JPEG file is truncated (no end marker)")
     if simplejpeg is not None:
         try:

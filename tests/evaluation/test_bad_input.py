@@ -43,6 +43,18 @@ def test_truncated_image(root, suffix, kept):
     assert "frame 4 of sequence 's'" in message
 
 
+def test_jpeg_with_a_thumbnail_inside_or_bytes_behind(tmp_path):
+    image = np.full((16, 16, 3), 90, np.uint8)
+    write_image(tmp_path / "a.jpg", image)
+    data = (tmp_path / "a.jpg").read_bytes()
+    (tmp_path / "a.jpg").write_bytes(data + b"\0" * 500)
+    assert read_image(tmp_path / "a.jpg").shape == (16, 16, 3)
+    thumbnail = b"\xff\xe1" + (len(data) + 2).to_bytes(2, "big") + data
+    (tmp_path / "a.jpg").write_bytes(data[:2] + thumbnail + data[2:-2])  # complete thumbnail, frame without its end
+    with pytest.raises(ImageReadError, match="truncated"):
+        read_image(tmp_path / "a.jpg")
+
+
 def test_image_that_is_none(root):
     write_sequence(root, "s")
     frame(root, 2).write_bytes(b"<html>404 not found</html>")
@@ -112,6 +124,14 @@ def test_bad_ground_truth_is_named(root, rows, message):
     with pytest.raises(SequenceError, match=message) as error:
         load(root)
     assert "groundtruth_rect.txt" in str(error.value)
+
+
+def test_folder_without_ground_truth_is_told(root):
+    write_sequence(root, "s", frames=2)
+    write_sequence(root, "t", frames=2)
+    (root / "t" / "groundtruth_rect.txt").unlink()
+    with pytest.warns(UserWarning, match="no groundtruth_rect.txt in t"):
+        assert load(root).names == ["s"]
 
 
 def test_first_box_alone_is_enough_to_run(root):

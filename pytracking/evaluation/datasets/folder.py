@@ -6,6 +6,7 @@ means that the target is absent. The folder of one single sequence is accepted t
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,9 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
     folders = [root] if _annotation_file(root) else sorted(path for path in root.iterdir() if _annotation_file(path))
     if not folders:
         raise FileNotFoundError(f"no sequences in '{root}'; {LAYOUT}")
+    without = [path.name for path in root.iterdir() if (path / "img").is_dir() and path not in folders]
+    if without:
+        warnings.warn(f"{root}: no groundtruth_rect.txt in {', '.join(sorted(without))}: left out", stacklevel=2)
     return SequenceList(load_sequence(folder, dataset=root.name) for folder in folders)
 
 
