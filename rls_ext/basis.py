@@ -1,12 +1,26 @@
 """An orthonormal basis that grows a row at a time, kept more exactly than the float32 it is read in."""
 from __future__ import annotations
 
+import threading
+
 import torch
 from torch import Tensor
 
 _LOW_SCALE = 2.0**-24  # remainders of float32 rows are at most this, so divided by it they suit float16
-_ROWS_AT_A_TIME = 64  # rows widened to float64 at once
+_WIDENED_ENTRIES = 2**20  # of Q, in the core's precision at once
 _GROWTH = 20  # rows by which a small basis grows
+_buffers = threading.local()  # a new large block of memory at every update costs more than the arithmetic in it
+
+
+def _widened(rows: Tensor, dtype: torch.dtype) -> Tensor:
+    """A copy of rows in a wider type; on the CPU in a buffer of this thread that the next call overwrites."""
+    if rows.device.type != "cpu":
+        return rows.to(dtype)
+    held = getattr(_buffers, str(dtype), None)
+    if held is None or held.numel() < rows.numel():
+        held = torch.empty(max(rows.numel(), _WIDENED_ENTRIES), dtype=dtype)
+        setattr(_buffers, str(dtype), held)
+    return held[: rows.numel()].view(rows.shape).copy_(rows)
 
 
 class OrthonormalBasis:
@@ -54,35 +68,33 @@ class OrthonormalBasis:
     def split(self, block: Tensor) -> tuple[Tensor, Tensor]:
         """X = H Q + D with D orthogonal to Q: H (b, r) and D (b, p), both in the core's precision.
 
-        Only D needs full precision: any H near X Q^T makes X = H Q + D exact, and the second round moves to H what the
-        first left of Q in D.
+        One round of block Gram-Schmidt is as orthogonal as Q itself unless D is much smaller than X; then a second one
+        is. (On an accelerator there are always two: asking would wait for the device.)
         """
-        rest = block.to(self.core)  # (b, p)
+        rest = block.to(self.core, copy=True)  # (b, p)
+        h = rest.new_zeros(len(block), self.rows)
         if self.rows == 0:
-            return rest.new_zeros(len(block), 0), rest
-        first = block.to(self.stored) @ self.matrix.T  # (b, r)
-        rest = self._minus_product(rest, first)
-        second = self._project(rest.to(self.stored))
-        rest = rest - (second @ self.matrix).to(self.core)
-        return first.to(self.core) + second.to(self.core), rest
+            return h, rest
+        before = torch.linalg.vector_norm(rest, dim=1)
+        self._remove(rest, h)
+        if rest.device.type != "cpu" or bool((torch.linalg.vector_norm(rest, dim=1) < 0.1 * before).any()):
+            self._remove(rest, h)
+        return h, rest
 
-    def _project(self, block: Tensor) -> Tensor:  # (b, r)
-        product = block @ self.matrix.T
-        for part in self._parts() if self._low is not None else ():
-            product[:, part] += block @ self._low[part].float().T * _LOW_SCALE
-        return product
-
-    def _parts(self) -> list[slice]:
-        return [slice(start, min(start + _ROWS_AT_A_TIME, self.rows)) for start in range(0, self.rows, _ROWS_AT_A_TIME)]
-
-    def _minus_product(self, rest: Tensor, weights: Tensor) -> Tensor:
-        if self._low is None:
-            return rest - weights @ self.matrix
-        rest, wide = rest.clone(), weights.to(self.core)
-        for part in self._parts():
-            rest.addmm_(wide[:, part], self._high[part].to(self.core), alpha=-1)
-            rest.sub_(weights[:, part] @ self._low[part].float(), alpha=_LOW_SCALE)
-        return rest
+    def _remove(self, rest: Tensor, h: Tensor) -> None:
+        """Move the components of rest along Q to h, a few rows of Q at a time, both in place."""
+        step = max(_WIDENED_ENTRIES // self.dim, 1)
+        for start in range(0, self.rows, step):
+            part = slice(start, min(start + step, self.rows))
+            if self._low is None:
+                high = self._high[part]
+                along = rest @ high.T  # (b, rows of the part)
+            else:
+                high, low = _widened(self._high[part], self.core), _widened(self._low[part], torch.float32)
+                along = torch.add(rest @ high.T, rest.float() @ low.T, alpha=_LOW_SCALE)
+                rest.sub_(along.float() @ low, alpha=_LOW_SCALE)
+            rest.addmm_(along, high, alpha=-1)
+            h[:, part] += along
 
     def append(self, directions: Tensor) -> None:
         """Add orthonormal rows (k, p), orthogonal to those present, given in the core's precision."""

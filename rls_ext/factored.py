@@ -123,6 +123,8 @@ class FactoredInverse:
         kept = (change > self.rank_tol) & (lengths > self._basis.floor * size)
         if self.deferred:
             return torch.where(kept[:, None], directions, 0), mixing * torch.where(kept, lengths, 0)
+        if bool(kept.all()):  # the usual case, without copying
+            return directions, mixing * lengths
         return directions[kept], (mixing * lengths)[:, kept]
 
     def _gains(self, h: Tensor) -> Tensor:
