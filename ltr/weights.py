@@ -75,7 +75,7 @@ KNOWN: dict[str, KnownWeights] = {
 
 
 def cache_dir() -> Path:
-    """The user's folder of fetched networks: ``$XDG_CACHE_HOME/rls-tracking/networks`` or the platform's equivalent."""
+    """A folder of the user's own for networks: ``$XDG_CACHE_HOME/pytracking/networks`` or the platform's equivalent."""
     if os.environ.get("XDG_CACHE_HOME"):
         root = Path(os.environ["XDG_CACHE_HOME"])
     elif sys.platform == "win32":
@@ -84,7 +84,7 @@ def cache_dir() -> Path:
         root = Path.home() / "Library" / "Caches"
     else:
         root = Path.home() / ".cache"
-    return root / "rls-tracking" / "networks"
+    return root / "pytracking" / "networks"
 
 
 def bundled_networks() -> list[Path]:

@@ -1,0 +1,97 @@
+"""One file over http: resumed where it stopped, verified, and never left half-written under its own name."""
+from __future__ import annotations
+
+import hashlib
+import os
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from tqdm import tqdm
+
+BLOCK = 1 << 16
+HTML_STARTS = (b"<!doctype html", b"<html", b"<?xml")
+
+
+class DownloadError(OSError):
+    """A download that did not give the file; the message says why."""
+
+
+def download(
+    url: str, target: Path, *, sha256: str | None = None, size: int | None = None, timeout: float = 30
+) -> None:
+    """Downloads ``url`` to ``target``.
+
+    What arrived of an interrupted download stays in ``<target>.part`` and is continued by the next call.
+
+    Args:
+        url: http(s) address.
+        target: where the complete, verified file goes.
+        sha256: expected digest or its first digits.
+        size: expected bytes.
+        timeout: seconds without any data after which to give up.
+
+    Raises:
+        DownloadError: no connection, a web page instead of a file, an interrupted transfer, or another file.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(target.name + ".part")
+    try:
+        _transfer(url, part, timeout)
+    except urllib.error.HTTPError as error:
+        raise DownloadError(f"{url} answered {error.code} {error.reason}") from error
+    except urllib.error.URLError as error:
+        raise DownloadError(f"no connection to {url} ({error.reason})") from error
+    except (TimeoutError, ConnectionError) as error:
+        raise DownloadError(f"the connection to {url} broke ({error}); call again to continue") from error
+    _verify(url, part, sha256, size)
+    os.replace(part, target)
+
+
+def _transfer(url: str, part: Path, timeout: float) -> None:
+    present = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"User-Agent": "python", **_range(present)})
+    try:
+        answer = urllib.request.urlopen(request, timeout=timeout)
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and present:  # nothing is left to send
+            return
+        raise
+    with answer:
+        if "text/html" in answer.headers.get("Content-Type", ""):
+            raise DownloadError(f"{url} answered with a web page instead of the file")
+        resumed = answer.status == 206
+        announced = answer.headers.get("Content-Length")
+        total = int(announced) + (present if resumed else 0) if announced else None
+        with (
+            open(part, "ab" if resumed else "wb") as file,
+            tqdm(total=total, initial=present if resumed else 0, unit="B", unit_scale=True, desc=part.stem) as bar,
+        ):
+            while block := answer.read(BLOCK):
+                file.write(block)
+                bar.update(len(block))
+        if total is not None and part.stat().st_size < total:
+            raise ConnectionError(f"{part.stat().st_size} of {total} bytes arrived")
+
+
+def _range(present: int) -> dict[str, str]:
+    return {"Range": f"bytes={present}-"} if present else {}
+
+
+def _verify(url: str, part: Path, sha256: str | None, size: int | None) -> None:
+    digest = hashlib.sha256()
+    with open(part, "rb") as file:
+        start = file.read(BLOCK)
+        digest.update(start)
+        while block := file.read(BLOCK):
+            digest.update(block)
+    if start.lstrip().lower().startswith(HTML_STARTS):
+        problem = "answered with a web page instead of the file"
+    elif size is not None and part.stat().st_size != size:
+        problem = f"gave {part.stat().st_size} bytes instead of {size}"
+    elif sha256 is not None and not digest.hexdigest().startswith(sha256):
+        problem = f"gave a file with sha256 {digest.hexdigest()} instead of {sha256}"
+    else:
+        return
+    part.unlink()  # continuing it would only repeat the mistake
+    raise DownloadError(f"{url} {problem}; nothing was kept")
