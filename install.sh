@@ -46,8 +46,8 @@ if [ -n "$cuda" ]; then
 elif ! has_torch; then
   echo "installing $torch (CPU)"
   if [ "$(uname -s)" = Linux ]; then
-    pip install -q "$torch+cpu" 2>/dev/null ||
-      pip install -q "$torch+cpu" --extra-index-url "$wheels/cpu" ||
+    pip install -q "$torch+cpu" -c constraints.txt 2>/dev/null ||
+      pip install -q "$torch+cpu" -c constraints.txt --extra-index-url "$wheels/cpu" ||
       { echo "no CPU build found; installing PyPI's torch, which may be large" >&2; pip install -q "$torch"; }
   else
     pip install -q "$torch"
@@ -55,10 +55,17 @@ elif ! has_torch; then
 fi
 
 # One cv2 only: the contrib build, and an empty package in place of opencv-python (tools/opencv-python says why).
-for other in opencv-python opencv-python-headless opencv-contrib-python opencv-contrib-python-headless; do
-  if [ "$other" != "$opencv" ] && pip show -q "$other" 2>/dev/null; then pip uninstall -q -y "$other"; removed=yes; fi
+cv2_owners() {
+  "$python" - <<'PYTHON'
+from importlib.metadata import distributions
+print(*{d.metadata["Name"] for d in distributions() if any(file.parts[0] == "cv2" for file in d.files or [])})
+PYTHON
+}
+removed=""
+for owner in $(cv2_owners); do
+  if [ "$owner" != "$opencv" ]; then echo "removing $owner: $opencv takes its place"; pip uninstall -q -y "$owner"; removed=yes; fi
 done
-# Removing one of them takes the other's files along, so what stays is laid down again.
+# Removing one of them takes files of the other along, so what stays is laid down again.
 pip install -q ${removed:+--force-reinstall --no-deps} "$opencv==$(constrained opencv-contrib-python)" -c constraints.txt
 pip install -q ./tools/opencv-python
 

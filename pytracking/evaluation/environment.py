@@ -120,10 +120,11 @@ def _from_config_file(path: Path) -> dict[str, str]:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f'{path}: {error}; lines look like: otb_path = "/data/OTB100"') from error
-    for key, value in values.items():
+    paths = {key: value for key, value in values.items() if not isinstance(value, dict)}  # tables belong to others
+    for key, value in paths.items():
         if not isinstance(value, str):
             raise ConfigError(f'{path}: {key} must be a path in quotes, e.g. {key} = "/data/OTB100"')
-    return values
+    return paths
 
 
 def _from_local_file(path: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ def local_file(tmp_path, monkeypatch):
 def test_order_is_flags_then_variables_then_local_then_config_then_default(tmp_path, monkeypatch, local_file):
     monkeypatch.delenv("PYTRACKING_OTB_PATH", raising=False)
     assert env_settings().otb_path is None
-    (tmp_path / "config.toml").write_text('otb_path = "/from/config"\n')
+    (tmp_path / "config.toml").write_text('otb_path = "/from/config"\n[training]\nworkers = 2\n')
     assert str(env_settings().otb_path) == "/from/config"
     local_file.write_text(
         "from pytracking.evaluation.environment import EnvSettings\n"
