@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -175,15 +175,20 @@ def _lookup(
     """Cached rows by sequence and run, None where there is none; reads and digests every file."""
     runs = list(dict.fromkeys(run for row in rows for run in row.runs))
     found = {}
-    with tqdm(total=len(jobs) * len(runs), desc="reading", unit="file", disable=not progress, leave=False) as bar:
-        for place, job in enumerate(jobs):
-            key = job.key
-            for run in runs:
-                name = job.sequence.name
-                boxes, times = run.boxes(name), run.times(name)
-                found[place, run] = store.get(run.path, result_key(key, boxes, times)) if boxes is not None else None
+    with (
+        tqdm(total=len(jobs) * len(runs), desc="reading", unit="file", disable=not progress, leave=False) as bar,
+        ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,  # reading and digesting let go of the interpreter
+    ):
+        for place, keys in enumerate(pool.map(lambda job: _keys(job, runs), jobs)):
+            for run, key in zip(runs, keys, strict=True):
+                found[place, run] = store.get(run.path, key)
             bar.update(len(runs))
     return found
+
+
+def _keys(job: Job, runs: list[Run]) -> list[bytes]:
+    name, sequence_key = job.sequence.name, job.key
+    return [result_key(sequence_key, run.boxes(name) or b"", run.times(name)) for run in runs]
 
 
 def _compute(jobs: list[Job], todo: list[tuple[int, Run]], workers: int | None, progress: bool):

@@ -1,7 +1,8 @@
 """pytracking's three functions under their own names and arguments, for scripts that were written for it.
 
-``print_results``, ``print_per_sequence_results`` and ``plot_results`` take pytracking's keywords: ``merge_results`` (off
-unless asked for, as there), ``plot_bin_gap``, ``exclude_invalid_frames``, ``skip_missing_seq`` and ``force_evaluation``.
+``print_results``, ``print_per_sequence_results`` and ``plot_results`` take pytracking's keywords: ``merge_results``
+(off unless asked for, as there), ``plot_bin_gap``, ``exclude_invalid_frames``, ``skip_missing_seq`` and
+``force_evaluation``.
 New code finds the same with intervals, formats and rules in :mod:`.report` and :mod:`.plots`.
 """
 from __future__ import annotations

@@ -10,6 +10,7 @@ from pytracking.analysis.evaluate import Evaluation, TrackerScores, evaluate
 from pytracking.analysis.result_sets import ResultSet
 from pytracking.analysis.statistics import compare_paired, mean_and_interval
 from pytracking.analysis.tables import Number, Table
+from pytracking.evaluation.results import memory_file, read_memory
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
 
@@ -31,7 +32,7 @@ def overall_table(
 ) -> Table:
     """One row a tracker: percentages with 95 % intervals over runs, speed and memory."""
     columns = list(columns)
-    memory = [_memory(tracker) for tracker in evaluation.trackers]
+    memory = [_memory(evaluation, tracker) for tracker in evaluation.trackers]
     extra = ["fps"] if any(not np.isnan(t.frames_a_second) for t in evaluation.trackers) else []
     extra += ["MiB"] if not np.isnan(memory).all() else []
     header = ["Tracker", "Runs", *columns, *extra]
@@ -41,6 +42,8 @@ def overall_table(
         numbers = [_percent(getattr(summary, MEASURES[column])) for column in columns]
         speeds = {"fps": Number(tracker.frames_a_second, decimals=1), "MiB": Number(mib, decimals=0)}
         table.rows.append([tracker.name, len(tracker.runs), *numbers, *(speeds[name] for name in extra)])
+    if "MiB" in extra:
+        table.notes.append("MiB: peak memory, on the GPU where one was used, else resident memory of the process")
     if any(len(tracker.runs) > 1 for tracker in evaluation.trackers):
         table.notes.append("± : 95 % interval of the mean over runs (Student's t)")
     return table
@@ -175,9 +178,7 @@ def _notes(evaluation: Evaluation) -> list[str]:
     return notes
 
 
-def _memory(tracker: TrackerScores) -> float:
-    """Largest memory of the runs, as their records have it; NaN if none has."""
-    from pytracking.evaluation.run_record import read_record
-
-    peaks = [(read_record(run) or {}).get("peak_memory_mib") for run in tracker.runs]
-    return max((float(peak) for peak in peaks if peak is not None), default=float("nan"))
+def _memory(evaluation: Evaluation, tracker: TrackerScores) -> float:
+    """Largest memory of the runs, in MiB; NaN where none was written down."""
+    files = [memory_file(run, name) for run in tracker.runs if run.is_dir() for name in evaluation.names]
+    return max((read_memory(path) for path in files if path.exists()), default=float("nan"))

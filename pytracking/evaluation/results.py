@@ -40,6 +40,11 @@ def scores_file(folder: str | Path, sequence_name: str) -> Path:
     return Path(folder) / f"{sequence_name}_object_presence_scores.txt"
 
 
+def memory_file(folder: str | Path, sequence_name: str) -> Path:
+    """Where the peak memory of the run on a sequence is."""
+    return Path(folder) / "memory" / f"{sequence_name}.txt"
+
+
 def write_boxes(path: str | Path, boxes: np.ndarray) -> None:
     """Writes boxes (n, 4) atomically.
 
@@ -105,6 +110,16 @@ def read_scores(path: str | Path) -> np.ndarray:
 def parse_scores(data: bytes, source: str | Path) -> np.ndarray:
     """Scores of a file's content; ``source`` names the file in messages."""
     return _parse_table(data, source, columns=1, finite=False)[:, 0]
+
+
+def write_memory(path: str | Path, mib: float) -> None:
+    """Writes the peak memory atomically."""
+    write_text(path, f"{mib:.1f}\n")
+
+
+def read_memory(path: str | Path) -> float:
+    """Peak memory in MiB."""
+    return float(_parse_table(_read_bytes(path), path, columns=1)[0, 0])
 
 
 def is_complete(folder: str | Path, sequence_name: str, frames: int) -> bool:

@@ -17,9 +17,19 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from pytracking.evaluation.results import boxes_file, scores_file, times_file, write_boxes, write_scores, write_times
+from pytracking.evaluation.results import (
+    boxes_file,
+    memory_file,
+    scores_file,
+    times_file,
+    write_boxes,
+    write_memory,
+    write_scores,
+    write_times,
+)
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import FallbackWeightsWarning, Tracker
+from pytracking.utils.memory import peak_memory_mib, reset_peak_memory
 
 REPORT_INTERVAL = 0.2  # seconds between two messages about progress
 SHUTDOWN_GRACE = 2.0  # seconds a worker gets to end before it is killed
@@ -54,7 +64,9 @@ class TaskRunner:
         """Tracks the sequence and writes its files, boxes last: their presence means that the result is complete."""
         folder, name = task.tracker.results_dir, task.sequence.name
         try:
+            reset_peak_memory()
             output = task.tracker.run_sequence(task.sequence, tracker=self._tracker_for(task), progress=progress)
+            write_memory(memory_file(folder, name), peak_memory_mib())
             write_times(times_file(folder, name), output.times)
             if output.scores is not None:
                 write_scores(scores_file(folder, name), output.scores)

@@ -157,3 +157,17 @@ def test_scripts_written_for_pytracking_still_run(results, sequences, tmp_path: 
     assert plot_results(results, sequences, "tiny")[0] == tmp_path / "result_plot" / "tiny" / "tiny_success.png"
     with pytest.raises(TypeError, match="plot_bin_gaps"):
         print_results(results, sequences, "tiny", plot_bin_gaps=0.01)
+
+
+def test_memory_of_a_run_reaches_the_table(folder_dataset: Path) -> None:
+    from pytracking.evaluation import get_dataset, trackerlist
+    from pytracking.evaluation.results import memory_file, read_memory
+    from pytracking.evaluation.running import run_dataset
+
+    dataset, trackers = get_dataset(f"folder:{folder_dataset}"), trackerlist("identity", "default", [0])
+    assert not run_dataset(dataset, trackers, progress=False).failures
+    peaks = [read_memory(memory_file(trackers[0].results_dir, sequence.name)) for sequence in dataset]
+    assert all(10 < peak < 1e5 for peak in peaks)
+    table = report.overall_table(evaluate(trackers, dataset, progress=False, workers=1))
+    assert table.header[-1] == "MiB" and table.rows[0][-1].value == max(peaks)
+    assert "MiB: peak memory" in table.render("text")
