@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import cv2
 import numpy as np
 import torch
 from torch.nn import functional as F
@@ -130,12 +131,17 @@ def _move_inside(
 def _read(
     image: np.ndarray, top_left: np.ndarray, bottom_right: np.ndarray, phase: np.ndarray, step: int, grid: np.ndarray
 ) -> np.ndarray:
-    """The crop's pixels (h, w, 3); clamped indices repeat the edge wherever the crop leaves the image."""
-    rows, cols = (
-        phase[axis] + step * np.clip(np.arange(int(top_left[axis]), int(bottom_right[axis])), 0, grid[axis] - 1)
-        for axis in (0, 1)
-    )
-    return image.take(rows, axis=0).take(cols, axis=1)
+    """The crop's pixels (h, w, 3); the edge is repeated wherever the crop leaves the image."""
+    parts, margins = [], []
+    for axis in (0, 1):
+        first, last, count = int(top_left[axis]), int(bottom_right[axis]), int(grid[axis])
+        start = min(max(first, 0), count - 1)  # a crop beside the image shows its nearest row or column
+        stop = max(min(last, count), start + 1)
+        before = min(max(start - first, 0), last - first - 1)
+        margins += [before, last - first - before - (stop - start)]
+        parts.append(slice(phase[axis] + step * start, phase[axis] + step * (stop - 1) + 1, step))
+    pixels = np.ascontiguousarray(image[parts[0], parts[1]])
+    return cv2.copyMakeBorder(pixels, *margins, cv2.BORDER_REPLICATE) if any(margins) else pixels
 
 
 def _resize(pixels: torch.Tensor, output_size: np.ndarray) -> torch.Tensor:

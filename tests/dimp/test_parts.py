@@ -37,6 +37,13 @@ def test_a_patch_shows_the_pixels_at_its_coordinates(y, x, scale, out, conventio
     step = max(int(scale - 0.1), 1)
     assert np.all(np.abs(size - scale * out) <= step + 1e-6)
     assert np.all(np.abs(crop.center - np.trunc([y, x])) <= 1.5 * step)
+    if step == 1:  # then each patch pixel's colour is its place in the image, as far as there is one
+        for channel, axis, side in ((0, 1, 80), (1, 0, 60)):
+            first, last = int(crop.top_left[axis]), int(crop.bottom_right[axis])
+            shown = np.clip(np.arange(first, last), 0, side - 1).astype(np.float64)
+            line = patch[0, channel].mean(dim=axis - 1)
+            ends = np.array([line[0], line[-1]])
+            assert np.all(np.abs(ends - shown[[0, -1]]) <= max(scale, 1))
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
