@@ -22,14 +22,15 @@ def own_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def write_sequence(
     root: Path, name: str, frames: int = 6, size: tuple[int, int] = (48, 64), step: float = 2.0, suffix: str = ".png"
 ) -> Sequence:
-    """A square of 20 x 20 pixels on noise, moving right by ``step`` pixels a frame, in the OTB layout."""
+    """A patterned square of 20 x 20 pixels on noise, moving right by ``step`` pixels a frame, in the OTB layout."""
     generator = np.random.default_rng(len(name))
     background = generator.integers(0, 255, (*size, 3), dtype=np.uint8)
+    pattern = np.kron(generator.integers(0, 255, (5, 5, 3)), np.ones((4, 4, 1))).astype(np.uint8)
     boxes = np.array([[4 + step * index, 10, 20, 20] for index in range(frames)])
     folder = root / name
     for index, (x, y, w, h) in enumerate(boxes):
         image = background.copy()
-        image[int(y) : int(y + h), int(x) : int(x + w)] = (220, 40, 40)
+        image[int(y) : int(y + h), int(x) : int(x + w)] = pattern
         write_image(folder / "img" / f"{index + 1:04d}{suffix}", image)
     (folder / "groundtruth_rect.txt").write_text("".join(",".join(f"{v:g}" for v in box) + "\n" for box in boxes))
     paths = [folder / "img" / f"{index + 1:04d}{suffix}" for index in range(frames)]

@@ -29,8 +29,9 @@ def test_it_follows_a_square(moving_square, param):
     output = Tracker("opencv", param).run_sequence(moving_square)
     offset = np.abs(output.boxes[-1, :2] - moving_square.ground_truth_rect[-1, :2])
     assert offset.max() <= 8, "moved 14 pixels"
-    again = Tracker("opencv", param).run_sequence(moving_square)
-    np.testing.assert_array_equal(output.boxes, again.boxes)
+    if param != "mil":  # which seeds itself from the clock
+        again = Tracker("opencv", param).run_sequence(moving_square)
+        np.testing.assert_array_equal(output.boxes, again.boxes)
 
 
 @pytest.mark.skipif(not PEERS.is_dir(), reason="no ONNX files of OpenCV's nano and vit (PYTRACKING_TEST_PEERS)")

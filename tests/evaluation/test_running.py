@@ -123,12 +123,12 @@ def test_sequences_of_the_same_name_are_refused(sequences):
 
 
 def test_run_record_says_what_made_the_results(sequences):
-    tracker = Tracker("opencv", "mil", 2)
+    tracker = Tracker("opencv", "kcf", 2)
     run(sequences[:1], tracker)
     record = read_record(tracker.results_dir)
     assert record["tracker"] == "opencv"
     assert record["run_id"] == 2
-    assert record["parameters"]["algorithm"] == "mil"
+    assert record["parameters"]["algorithm"] == "kcf"
     assert record["weights_sha256"] is None
     assert record["packages"]["torch"]
     assert record["start"] <= record["end"]
@@ -136,7 +136,7 @@ def test_run_record_says_what_made_the_results(sequences):
 
 
 def test_results_of_other_parameters_are_not_mixed(sequences):
-    tracker = Tracker("opencv", "mil")
+    tracker = Tracker("opencv", "kcf")
     run(sequences[:1], tracker)
     with pytest.raises(ChangedRunError, match="head_weights: None before, 'x' now"):
         run(sequences, tracker, overrides={"head_weights": "x"})

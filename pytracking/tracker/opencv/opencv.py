@@ -27,7 +27,10 @@ class MissingOpenCVTracker(ImportError):
 
 
 class OpenCVTracker(BaseTracker):
-    """Boxes go in and out as integers, as ``cv2.Tracker`` has them."""
+    """Boxes go in and out as integers, as ``cv2.Tracker`` has them.
+
+    No seed reaches these trackers: all but MIL are deterministic, and MIL seeds itself from the clock.
+    """
 
     def __init__(self, params: OpenCVParams) -> None:
         super().__init__(params)
@@ -35,8 +38,6 @@ class OpenCVTracker(BaseTracker):
         self._box: list[float] | None = None
 
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> None:
-        # OpenCV has no seed of a single tracker; its generator belongs to the thread, and this is its only use here.
-        cv2.setRNGSeed(int(info.get("seed", 0)))
         self._tracker = self._create()
         self._box = [float(value) for value in info["init_bbox"]]
         self._tracker.init(cv2.cvtColor(image, cv2.COLOR_RGB2BGR), _integer_box(self._box, image.shape[:2]))
