@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -174,6 +175,28 @@ def test_twenty_kills_at_random_moments_change_nothing(tmp_path, monkeypatch):
     assert run(sequences, Spec(RandomWalk)).failures == []
     assert contents(folder) == expected
     assert not [path for path in folder.iterdir() if path.name.startswith(".")], "what kills left behind is removed"
+
+
+def _evaluate_until_a_file_is_too_large(sequences, size: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # the kernel kills it in the middle of the write
+    _evaluate(sequences)
+
+
+def test_dying_in_the_middle_of_a_write_leaves_no_result(tmp_path):
+    sequences = [write_sequence(tmp_path / "data", f"s{i}", 110, step=0.1) for i in range(2)]
+    folder = Spec(RandomWalk).results_dir
+    process = multiprocessing.get_context("fork").Process(
+        target=_evaluate_until_a_file_is_too_large, args=(sequences, 2000)
+    )
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGXFSZ
+    unfinished = [path for path in folder.iterdir() if path.stat().st_size == 2000]
+    assert len(unfinished) == 1, "it died while it wrote the boxes"
+    assert not boxes_file(folder, "s0").exists()
+    assert run(sequences, Spec(RandomWalk)).computed == 2
+    assert not unfinished[0].exists()
 
 
 PROGRAM = """
