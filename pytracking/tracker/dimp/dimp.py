@@ -27,6 +27,7 @@ from pytracking.tracker.dimp.memory import SampleMemory
 from pytracking.tracker.dimp.network import load_dimp_network
 from pytracking.tracker.dimp.params import DimpParams, with_recommendations
 from pytracking.tracker.dimp.refinement import BoxRefiner
+from pytracking.tracker.dimp.scale_search import scale_factor
 from pytracking.utils.device import select_device
 
 
@@ -133,6 +134,8 @@ class DimpTracker(BaseTracker):
         found = self.localize(scores, cell_size, state.pos - frame.pos, state.size)
         if found.flag != "not_found":
             state.move_to(frame.pos + found.translation, params.target_inside_ratio)
+            if params.scale_step is not None and found.flag != "uncertain":
+                self._search_scale(image)
             if params.use_iou_net:
                 self._refine(backbone, frame, found.flag)
         num_iter = self._learn(features, frame, found.flag)
@@ -160,6 +163,26 @@ class DimpTracker(BaseTracker):
             device=self.device,
         )
         return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
+
+    def _search_scale(self, image: np.ndarray) -> None:
+        params, state = self.params, self.state
+        # Whole pairs of cells, so that the target sits in such a patch as it does in a search patch.
+        side = 2 * self.network.feature_stride * round(params.scale_patch_part * params.image_sample_size / 32)
+
+        def cut(factor: float) -> Tensor:
+            patch, _ = sample_patch(
+                image,
+                state.pos,
+                state.scale * factor,
+                np.full(2, side),
+                convention=params.crop_convention,
+                border="replicate",
+                device=self.device,
+            )
+            return patch
+
+        factor = scale_factor(self.network, self.filters, cut, params.scale_step, params.scale_weight)
+        state.resize(state.size * factor, rescale=True)
 
     def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag) -> None:
         state = self.state

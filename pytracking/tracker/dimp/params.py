@@ -89,6 +89,11 @@ class DimpParams(TrackerParams):
     perform_hn_without_windowing: bool = False  # seek the second peak in scores without the window
     target_inside_ratio: float = 0.2  # part of the target that always stays in the frame
 
+    # Scale from the classifier, before the boxes are refined; for networks whose box refinement is not strong
+    scale_step: float | None = None  # ratio of the scales compared, e.g. 1.05; None: the scale comes from boxes alone
+    scale_weight: float = 0.5  # part of the change that is believed
+    scale_patch_part: float = 0.5  # side of the compared patches, search patches
+
     # Box refinement
     use_iou_net: bool = True
     iounet_k: int = 3  # best boxes that are averaged
