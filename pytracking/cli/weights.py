@@ -44,7 +44,8 @@ def _list(_: argparse.Namespace) -> int:
         found = find_weights(entry.name, _search_dirs())
         state = f"here: {found}" if found else f"not here; from {entry.page}"
         size = f", {entry.size / 1e6:.1f} MB" if entry.size else ""
-        print(f"{entry.name:<28} {entry.description}{size}\n{'':<28} {state}")
+        digest = f", sha256 {entry.sha256[:8]}…" if entry.sha256 else ""
+        print(f"{entry.name:<28} {entry.description}{size}{digest}\n{'':<28} {state}")
     for file in bundled_networks():
         print(f"{file.stem:<28} bundled, {file.stat().st_size / 1e6:.1f} MB")
     return 0

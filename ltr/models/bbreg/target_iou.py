@@ -97,31 +97,32 @@ class _Level:
         local = _conv_relu(local, self._convs[0], between, self._size)
         local = _conv_relu(local, self._convs[1], window, self._size)
         self._window = window
-        self._map = local[0].permute(1, 2, 0).flatten(1)  # (h, w * C)
+        self._map = local[0].permute(1, 2, 0).flatten(0, 1)  # (h * w, C)
         self._origin = corners.new_tensor([window.left, window.top])
 
     def pool(self, corners: Tensor) -> Tensor:
-        """Pooled features (N, bins * bins * C), channels last."""
+        """Pooled features (N, bins * bins * C), channels last.
+
+        The neighbourhood is small, so both weights are multiplied out and one matrix product pools all boxes.
+        """
         self._look_at(corners)
         rows, columns = self._window.bottom - self._window.top, self._window.right - self._window.left
         ends = corners.view(-1, 2, 2) * self._scale - self._origin  # (N, start and end, x and y)
         start, end = ends.permute(1, 2, 0)  # (x and y, N)
         end = torch.where((end > start).all(0), end, start)  # one empty side empties the box
         weights, self._slopes = integrated_hat_slopes(start, end, self._bins, max(rows, columns))
-        self._horizontal, vertical = weights[0, ..., :columns], weights[1, ..., :rows]  # (N, bins, w), (N, bins, h)
-        strips = vertical.reshape(-1, rows) @ self._map
-        self._strips = strips.view(len(corners), self._bins, columns, -1)  # (N, bins, w, C)
-        return (self._horizontal[:, None] @ self._strips).flatten(1)
+        self._horizontal, self._vertical = weights[0, ..., :columns], weights[1, ..., :rows]  # (N, bins, w or h)
+        weights = self._vertical[:, :, None, :, None] * self._horizontal[:, None, :, None, :]  # (N, bins, bins, h, w)
+        return (weights.view(-1, rows * columns) @ self._map).view(len(corners), -1)
 
     def corner_gradient(self, pooled_gradient: Tensor) -> Tensor:
         """Gradient in the corners (N, 4) from the gradient in :meth:`pool`'s last output."""
-        count, bins, columns, channels = self._strips.shape
-        pooled_gradient = pooled_gradient.view(count, bins, bins, channels)
-        strip_gradient = self._horizontal.transpose(1, 2)[:, None] @ pooled_gradient  # (N, bins, w, C)
+        (count, bins, columns), rows = self._horizontal.shape, self._vertical.shape[2]
+        products = pooled_gradient.view(-1, self._map.shape[1]) @ self._map.T
+        products = products.view(count, bins, bins, rows, columns)  # gradient in the multiplied weights
         weight_gradient = self._slopes.new_zeros(self._slopes.shape[1:])  # (x and y, N, bins, length)
-        weight_gradient[0, ..., :columns] = (pooled_gradient @ self._strips.transpose(2, 3)).sum(1)
-        rows = len(self._map)
-        weight_gradient[1, ..., :rows] = (strip_gradient.view(count * bins, -1) @ self._map.T).view(count, bins, rows)
+        weight_gradient[0, ..., :columns] = (products * self._vertical[:, :, None, :, None]).sum((1, 3))
+        weight_gradient[1, ..., :rows] = (products * self._horizontal[:, None, :, None, :]).sum((2, 4))
         gradient = (self._slopes * weight_gradient).sum((-1, -2))  # (start and end, x and y, N)
         return gradient.permute(2, 0, 1).reshape(count, 4) * self._scale
 

@@ -81,10 +81,14 @@ class TargetObjective:
         data = self.residual(scores).square().sum((1, 2, 3))
         return data + self.regularisation * filters.square().sum((1, 2, 3))
 
+    def score_gradient(self, scores: Tensor) -> Tensor:
+        """Gradient of L/2 in the scores (S, N, H', W')."""
+        return self.derivative(scores) * self.weight * self.residual(scores)
+
     def gradient(self, filters: Tensor, scores: Tensor) -> Tensor:
         """Gradient of L/2 (S, C, k, k)."""
-        pulled = self.derivative(scores) * self.weight * self.residual(scores)
-        return correlate_with_residual(self.features, pulled, filters.shape[-1]) + self.regularisation * filters
+        pulled = correlate_with_residual(self.features, self.score_gradient(scores), filters.shape[-1])
+        return pulled + self.regularisation * filters
 
     def curvature(self, direction: Tensor, scores: Tensor, direction_scores: Tensor | None = None) -> Tensor:
         """Gauss-Newton curvature of L/2 along a direction in filter space (S,).
