@@ -143,7 +143,8 @@ def test_optimizer_rls_virtual_input(golden_dir: Path, filler: ModuleType, confi
         learner, filters, _ = case.start(len(golden["init_losses"]) - 1, alpha)
         for step, num_iter in enumerate(golden["num_iters"]):
             problem = small_call(case, step)
-            found = learner.block_input(problem, problem.scores(filters), case.kernel, torch.Generator())
+            scores = problem.scores(filters)
+            _, found = learner.block_input.gradient_and_rows(problem, filters, scores, torch.Generator())
             np.testing.assert_allclose(
                 found, golden["virtual_input"][step], rtol=0, atol=FILTER_TOLERANCE[precision], err_msg=path.name
             )

@@ -8,6 +8,7 @@ learnt by steepest descent.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Any
 
 import torch
@@ -63,17 +64,17 @@ class GradientDescentLearner(OnlineLearner):
         self.step_length = step_length
 
     def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
-        scores, self.losses = problem.scores(filters), []
-        self.prepare(problem, scores)
+        self.losses = []
         for iteration in range(num_iter):
-            if iteration:
-                scores = problem.scores(filters)
+            scores = problem.scores(filters)
             self.losses.append(problem.loss(filters, scores))
-            filters = filters - self.step_length * self.direction(problem.gradient(filters, scores))
+            compute = problem.gradient if iteration else partial(self.first_gradient, problem)
+            filters = filters - self.step_length * self.direction(compute(filters, scores))
         return filters
 
-    def prepare(self, problem: TargetObjective, scores: Tensor) -> None:
-        """Called once an update with the scores of the old filters: learners with a memory learn from the problem."""
+    def first_gradient(self, problem: TargetObjective, filters: Tensor, scores: Tensor) -> Tensor:
+        """The gradient at an update's first recursion; learners with a memory take the problem in on the way."""
+        return problem.gradient(filters, scores)
 
     def direction(self, gradient: Tensor) -> Tensor:
         """What is subtracted for a gradient (1, C, k, k); learners with a preconditioner change it here."""

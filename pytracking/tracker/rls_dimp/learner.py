@@ -15,38 +15,63 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ltr.models.target_classifier import TargetObjective
+from ltr.models.target_classifier import TargetObjective, correlate_with_maps
 from pytracking.tracker.dimp.learner import GradientDescentLearner
-from rls_ext import InverseCorrelation, virtual_input_conv
+from rls_ext import InverseCorrelation
 
 
 class BlockInput(ABC):
-    """What of an update's samples enters P: one vector (p,) or a block of rows (b, p)."""
+    """What of an update's samples enters P, beside the gradient that the update needs anyway."""
 
     @abstractmethod
-    def __call__(self, problem: TargetObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
-        """Rows for P from the problem and the scores (1, N, h, w) of the filters before the update."""
+    def gradient_and_rows(
+        self, problem: TargetObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """The gradient (1, C, k, k), and one vector (p,) or a block of rows (b, p) for P.
+
+        Args:
+            problem: the samples.
+            filters: before the update.
+            scores: (1, N, h, w) of these filters.
+            generator: of what is random.
+        """
 
 
 class VirtualInput(BlockInput):
     """The paper's Eq. mean3: ``sum_jk v_jk x_jk / sqrt(N M)`` over every sample and position."""
 
-    def __call__(self, problem: TargetObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
-        return virtual_input_conv(problem.features[0], kernel, problem.weight.expand_as(scores)[0], rooted=True)
+    def gradient_and_rows(
+        self, problem: TargetObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        # A weighted sum of windows is what the gradient is: both come from one pass over the features.
+        maps = torch.stack([problem.score_gradient(scores)[0], self.weights(problem, scores)], dim=1)  # (N, 2, h, w)
+        gradient, total = correlate_with_maps(problem.features[0], maps, filters.shape[-1])
+        gradient = gradient[None] + problem.regularisation * filters
+        return gradient, total.flatten() / math.sqrt(self.count(problem, scores))
+
+    def weights(self, problem: TargetObjective, scores: Tensor) -> Tensor:
+        """v_jk (N, h, w)."""
+        return problem.weight.expand_as(scores)[0]
+
+    def count(self, problem: TargetObjective, scores: Tensor) -> int:
+        """N M."""
+        return scores.numel()
 
 
-class ReleasedVirtualInput(BlockInput):
+class ReleasedVirtualInput(VirtualInput):
     """The released code's: every second position in y and x, weights times the activation's derivative.
 
-    It divides by the number of samples whose weight is not zero, where the paper divides by N.
+    It counts the samples whose weight is not zero, where the paper counts all N.
     """
 
-    def __call__(self, problem: TargetObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
-        features = problem.features[0]
-        weights = (problem.derivative(scores) * problem.weight)[0, :, ::2, ::2]  # (N, h/2, w/2)
-        total = virtual_input_conv(features, kernel, weights, stride=2, rooted=True)
-        used = int(torch.count_nonzero(problem.root_sample_weight.expand(1, len(features), 1, 1)))
-        return total * math.sqrt(len(features) / max(used, 1))
+    def weights(self, problem: TargetObjective, scores: Tensor) -> Tensor:
+        weights = torch.zeros_like(scores[0])
+        weights[:, ::2, ::2] = (problem.derivative(scores) * problem.weight)[0, :, ::2, ::2]
+        return weights
+
+    def count(self, problem: TargetObjective, scores: Tensor) -> int:
+        used = int(torch.count_nonzero(problem.root_sample_weight.expand(1, scores.shape[1], 1, 1)))
+        return max(used, 1) * scores[0, 0, ::2, ::2].numel()
 
 
 class SampledBlock(BlockInput):
@@ -62,14 +87,17 @@ class SampledBlock(BlockInput):
             raise ValueError(f"block_rows must be at least 1, got {rows}")
         self.rows = rows
 
-    def __call__(self, problem: TargetObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
+    def gradient_and_rows(
+        self, problem: TargetObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        kernel = filters.shape[-1]
         gamma = problem.weight.expand_as(scores)[0].square()  # (N, h, w)
         picks = torch.multinomial(gamma.flatten().cpu(), self.rows, replacement=True, generator=generator)
         padded = F.pad(problem.features[0], [kernel // 2] * 4)  # (N, C, H + k, W + k)
         patches = []
         for sample, row, col in zip(*(i.tolist() for i in torch.unravel_index(picks, gamma.shape)), strict=True):
             patches.append(padded[sample, :, row : row + kernel, col : col + kernel].flatten())
-        return torch.stack(patches) * (gamma.sum() / self.rows).sqrt()
+        return problem.gradient(filters, scores), torch.stack(patches) * (gamma.sum() / self.rows).sqrt()
 
 
 class RlsLearner(GradientDescentLearner):
@@ -110,7 +138,6 @@ class RlsLearner(GradientDescentLearner):
     def start(self, filters: Tensor, generator: torch.Generator) -> None:
         super().start(filters, generator)
         self.generator = generator
-        self.kernel = filters.shape[-1]
         self.inverse = InverseCorrelation(
             filters[0].numel(),
             delta=self.delta,
@@ -120,10 +147,12 @@ class RlsLearner(GradientDescentLearner):
             device=filters.device,
         )
 
-    def prepare(self, problem: TargetObjective, scores: Tensor) -> None:
-        self.inverse.update(self.block_input(problem, scores, self.kernel, self.generator))
+    def first_gradient(self, problem: TargetObjective, filters: Tensor, scores: Tensor) -> Tensor:
+        gradient, rows = self.block_input.gradient_and_rows(problem, filters, scores, self.generator)
+        self.inverse.update(rows)
         if self.reset_every is not None and self.inverse.steps >= self.reset_every:
             self.inverse.reset()
+        return gradient
 
     def direction(self, gradient: Tensor) -> Tensor:
         return self.inverse.precondition(gradient.flatten(1)).view_as(gradient)
