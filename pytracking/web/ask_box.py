@@ -1,0 +1,90 @@
+"""Asks for the first box in the browser, where a machine has no screen of its own."""
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from pytracking.web.messages import Correct, MessageError, parse_message
+
+STATIC = Path(__file__).with_name("static")
+FILES = {
+    "/": ("ask_box.html", "text/html; charset=utf-8"),
+    "/static/ask_box.js": ("ask_box.js", "text/javascript; charset=utf-8"),
+    "/static/drawing.js": ("drawing.js", "text/javascript; charset=utf-8"),
+    "/static/style.css": ("style.css", "text/css; charset=utf-8"),
+}
+MAX_BODY = 4096
+
+
+def ask_in_browser(frame: np.ndarray, port: int = 0) -> list[float]:
+    """Serves the frame on this machine's loopback address until somebody has drawn a box on it.
+
+    Args:
+        frame: RGB uint8.
+        port: 0 takes a free one, which is printed.
+    """
+    answered = threading.Event()
+    server = ThreadingHTTPServer(("127.0.0.1", port), _handler(frame, answered))
+    server.box = None
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(
+        f"draw the box in a browser: http://127.0.0.1:{server.server_port}/\n"
+        f"(from another machine: ssh -L {server.server_port}:127.0.0.1:{server.server_port} THIS_MACHINE; "
+        "or give --optional_box x y w h)",
+        flush=True,
+    )
+    try:
+        while not answered.wait(0.2):  # a wait without end would not hear Ctrl-C
+            pass
+    finally:
+        server.shutdown()
+        server.server_close()
+    return list(server.box)
+
+
+def _handler(frame: np.ndarray, answered: threading.Event) -> type[BaseHTTPRequestHandler]:
+    _, picture = cv2.imencode(".png", cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == "/frame.png":
+                self._answer(200, picture.tobytes(), "image/png")
+            elif self.path in FILES:
+                name, kind = FILES[self.path]
+                self._answer(200, (STATIC / name).read_bytes(), kind)
+            else:
+                self._answer(404, b"not here\n", "text/plain")
+
+        def do_POST(self) -> None:
+            length = self.headers.get("Content-Length", "")
+            if self.path != "/box" or not length.isdecimal() or int(length) > MAX_BODY:
+                self._answer(400, b"not understood\n", "text/plain")
+                return
+            try:
+                message = parse_message(self.rfile.read(int(length)).decode("utf-8", "replace"))
+            except MessageError as error:
+                self._answer(400, json.dumps({"error": str(error)}).encode(), "application/json")
+                return
+            if not isinstance(message, Correct):
+                self._answer(400, b"not understood\n", "text/plain")
+                return
+            self.server.box = message.box
+            self._answer(200, b"{}", "application/json")
+            answered.set()
+
+        def _answer(self, status: int, body: bytes, kind: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Requests are of no interest on the terminal, where a progress bar is."""
+
+    return Handler

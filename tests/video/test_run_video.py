@@ -1,0 +1,169 @@
+"""Tracking of files, folders and damaged videos from the command line."""
+import csv
+import json
+import tracemalloc
+
+import cv2
+import numpy as np
+import pytest
+
+from pytracking import run_video
+from pytracking.evaluation.results import read_boxes, read_times
+from pytracking.video.recorder import Recorder
+from pytracking.video.sources import VideoError, open_source
+
+BOX = ["--optional_box", "20", "15", "30", "24"]
+
+
+def moving_square(index: int, size: tuple[int, int] = (96, 128)) -> np.ndarray:
+    frame = np.full((*size, 3), 60, np.uint8)
+    x = 20 + index % 40
+    frame[15:39, x : x + 30] = (200, 120, 40)
+    return frame
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTRACKING_RESULTS_PATH", str(tmp_path / "results"))
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def video(tmp_path):
+    return write_video(tmp_path / "clip.avi", 12)
+
+
+def write_video(path, frames: int):
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"MJPG"), 25.0, (128, 96))
+    assert writer.isOpened()
+    for index in range(frames):
+        writer.write(moving_square(index))
+    writer.release()
+    return path
+
+
+def run(*arguments) -> int:
+    return run_video.main(["identity", "default", *map(str, arguments), "--no_display"])
+
+
+def test_boxes_times_csv_json_and_video_are_written(video, results, tmp_path, capsys):
+    assert run(video, *BOX, "--save", tmp_path / "out.mp4", "--save_results") == 0
+    folder = results / "identity" / "default" / "videos"
+    boxes = read_boxes(folder / "clip.txt")
+    assert boxes.tolist() == [[20.0, 15.0, 30.0, 24.0]] * 12
+    assert len(read_times(folder / "clip_time.txt")) == 12
+    with open(folder / "clip.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [int(row["frame"]) for row in rows] == list(range(1, 13))
+    data = json.loads((folder / "clip.json").read_text())
+    assert data["tracker"] == "identity" and data["ended"] == "end of the video" and len(data["frames"]) == 12
+    assert not list(folder.glob("*.part"))
+    with open_source(str(tmp_path / "out.mp4")) as source:
+        frames = list(source)
+    assert len(frames) == 12 and frames[0].shape == (96, 128, 3)
+    assert np.abs(frames[6].astype(int) - moving_square(6)[..., ::-1]).max() > 60, "the box is drawn"
+
+
+def test_a_folder_of_frames_in_the_order_of_their_numbers(tmp_path, results):
+    folder = tmp_path / "frames"
+    folder.mkdir()
+    for index in (1, 2, 10):
+        cv2.imwrite(str(folder / f"{index}.png"), np.full((40, 50, 3), index, np.uint8))
+    with open_source(str(folder)) as source:
+        assert [int(frame[0, 0, 0]) for frame in source] == [1, 2, 10]
+        assert source.length == 3
+
+
+def test_a_video_that_is_cut_off_keeps_its_boxes_and_names_the_frame(tmp_path, results, capsys):
+    video = write_video(tmp_path / "cut.avi", 40)
+    data = video.read_bytes()
+    video.write_bytes(data[: len(data) * 6 // 10])  # the index at the end is lost with the last frames
+    header_says = 40
+    code = run(video, *BOX, "--save_results")
+    printed = capsys.readouterr()
+    boxes = read_boxes(results / "identity" / "default" / "videos" / "cut.txt")
+    assert 5 < len(boxes) < header_says
+    assert code == 1
+    assert f"frame {len(boxes) + 1} of {header_says} cannot be read" in printed.err
+    assert "cut.avi" in printed.err
+
+
+def test_an_unreadable_image_in_a_folder_is_named(tmp_path, results, capsys):
+    folder = tmp_path / "frames"
+    folder.mkdir()
+    for index in range(4):
+        cv2.imwrite(str(folder / f"{index}.jpg"), moving_square(index))
+    (folder / "2.jpg").write_bytes(b"not an image")
+    assert run(folder, *BOX, "--save_results") == 1
+    assert "2.jpg" in capsys.readouterr().err
+    assert len(read_boxes(results / "identity" / "default" / "videos" / "frames.txt")) == 2
+
+
+def test_interrupt_keeps_what_is_done(video, results, monkeypatch, capsys):
+    original, seen = run_video._write_step, []
+
+    def interrupt_after_five(step, *rest):
+        original(step, *rest)
+        seen.append(step.index)
+        if len(seen) == 5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_video, "_write_step", interrupt_after_five)
+    assert run(video, *BOX, "--save_results") == 130
+    assert len(read_boxes(results / "identity" / "default" / "videos" / "clip.txt")) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.mp4", *BOX], "nowhere.mp4: no such file"),
+        (["{text}", *BOX], "cannot open video"),
+        (["{empty}", *BOX], "holds no images"),
+        (["{video}", "--optional_box", "500", "500", "10", "10"], "box"),
+        (["{video}", "--optional_box", "1", "1", "0", "10"], "box"),
+        (["{video}", *BOX, "--save", "out.gif"], "must end in"),
+    ],
+)
+def test_wrong_input_is_named(arguments, message, video, tmp_path, results, capsys):
+    (tmp_path / "notes.mp4").write_text("no video")
+    (tmp_path / "empty").mkdir()
+    places = {"video": video, "text": tmp_path / "notes.mp4", "empty": tmp_path / "empty"}
+    assert run(*[str(argument).format(**places) for argument in arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_memory_does_not_grow_with_ten_thousand_frames(tmp_path):
+    from pytracking.evaluation.handle import TrackerHandle
+    from pytracking.video.sources import FrameSource
+    from pytracking.video.tracking import track_video
+
+    class Endless(FrameSource):
+        name, fps, length = "endless", 25.0, 10_000
+
+        def __iter__(self):
+            for index in range(self.length):
+                yield moving_square(index)
+
+    recorder = Recorder(tmp_path, "endless", {})
+    tracemalloc.start()
+    sizes = {}
+    for step in track_video(TrackerHandle("identity", "default"), Endless(), lambda frame: [20, 15, 30, 24]):
+        recorder.add(step.output, step.seconds)
+        if step.index in (1000, 9999):
+            sizes[step.index] = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert sizes[9999] - sizes[1000] < 100_000  # bytes; 9000 boxes kept in a list would be over 2 MB
+    assert len(read_boxes(recorder.finish().boxes)) == 10_000
+
+
+def test_a_crash_leaves_the_rows_that_were_written(tmp_path):
+    recorder = Recorder(tmp_path, "clip", {})
+    for index in range(120):
+        recorder.add({"target_bbox": [index, 0, 5, 5]}, 0.01)
+    lines = recorder.partial.read_text().splitlines()  # no finish(): as after a kill
+    assert len(lines) >= 101
+
+
+def test_streams_and_cameras_that_do_not_answer(capsys):
+    with pytest.raises(VideoError, match="camera 97"):
+        open_source("97")
