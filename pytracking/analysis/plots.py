@@ -37,22 +37,21 @@ class PlotKind:
     curve: str  # attribute of Summary
     number: str  # attribute of Summary, for the legend
     thresholds: str  # attribute of the rule
-    legend_at: str
-    score: str = ""  # attribute of the rule that says how the legend's number was made
+    score: str  # attribute of the rule that says how the legend's number was made
 
 
 KINDS = {
     "success": PlotKind(
         "Success plot", "Overlap threshold", "Overlap precision [%]", "success_curve", "auc", "overlap_thresholds",
-        "lower left", "auc",
+        "auc",
     ),
     "prec": PlotKind(
         "Precision plot", "Centre error threshold [pixels]", "Distance precision [%]", "precision_curve", "precision",
-        "pixel_thresholds", "lower right", "precision",
+        "pixel_thresholds", "precision",
     ),
     "norm_prec": PlotKind(
         "Normalised precision plot", "Centre error threshold over target size", "Distance precision [%]",
-        "normalised_precision_curve", "normalised_precision", "normalised_thresholds", "lower right", "normalised",
+        "normalised_precision_curve", "normalised_precision", "normalised_thresholds", "normalised",
     ),
 }  # fmt: skip
 
@@ -147,7 +146,7 @@ def _dress(axes, plot: PlotKind, evaluation: Evaluation, x: np.ndarray, title: s
     axes.tick_params(labelsize=7)
     axes.grid(color="0.88", linewidth=0.6)
     axes.set_axisbelow(True)
-    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if outside else {"loc": plot.legend_at}
+    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if outside else {"loc": "best"}
     legend = axes.legend(fontsize=6.5, framealpha=0.9, handlelength=2.2, borderpad=0.4, **place)
     legend.set_title(_legend_title(plot, evaluation.rule), prop={"size": 6})
     legend.set_alignment("left")

@@ -131,6 +131,8 @@ RULES: dict[str, EvaluatorRule] = {
         EvaluatorRule(
             name="trackingnet",
             summary="boxes rounded, overlap >= threshold, trapezoid areas over 21 thresholds",
+            usable_box="any",
+            use_visibility=False,
             pixel_corners=True,
             round_boxes=True,
             inclusive=True,

@@ -137,3 +137,12 @@ def test_got10k_counts_frames_not_sequences() -> None:
 def test_unknown_rule_lists_the_rules() -> None:
     with pytest.raises(ValueError, match="no evaluator rule 'matlab'; there are: pytracking, strict"):
         get_rule("matlab")
+
+
+def test_trackingnet_and_got10k_look_at_no_visibility_flags() -> None:
+    truth, visible = moving_target(), np.arange(N) < 10
+    truth[15] = [0, 0, 0, 0]
+    for rule, frames in (("trackingnet", N), ("got10k", N - 1)):
+        errors = frame_errors(truth.copy(), truth, rule, visible=visible)
+        assert errors.valid.all() and errors.valid.size == frames
+        assert float(errors.overlap.min()) == 0.0 and float((errors.overlap == 1).sum()) == frames - 1
