@@ -30,8 +30,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def remove_stale_temporaries(folder: str | Path) -> None:
-    """Removes what processes of this machine that were killed left behind in a folder."""
-    for path in Path(folder).glob(f".*~{_HOST}~*~*"):
+    """Removes what processes of this machine that were killed left behind in a folder and below it."""
+    for path in Path(folder).rglob(f".*~{_HOST}~*~*"):
         process = path.name.split("~")[-2]
         if process.isdecimal() and not _is_alive(int(process)):
             path.unlink(missing_ok=True)
