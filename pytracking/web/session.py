@@ -117,6 +117,9 @@ class TrackingSession:
     def _run(self) -> None:
         try:
             handles = {name: self._load(name) for name in self._start.trackers}
+            # a bundled network in place of the paper's must not go unnoticed
+            networks = {name: handle.spec.weights.name for name, handle in handles.items()}
+            self._emit({"type": "loaded", "networks": networks}, None)
             with self._video.open() as source:
                 ended = self._track(source, handles)
             self._emit({"type": "end", "reason": ended, "frames": len(self.rows)}, None)

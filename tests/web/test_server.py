@@ -58,7 +58,7 @@ def frames_until_end(socket, drawn: bool = True) -> tuple[list[dict], dict]:
                 socket.send_text(json.dumps({"type": "drawn", "index": frames[-1]["index"]}))
         else:
             last = json.loads(message["text"])
-            if last["type"] != "started":
+            if last["type"] not in ("started", "loaded"):
                 return frames, last
 
 
@@ -92,7 +92,10 @@ def test_pause_step_correct_and_back_pressure(tmp_path, folder):
     server = client(tmp_path, folders=(folder,), frames_in_flight=2)
     with server.websocket_connect("/api/track") as socket:
         socket.send_text(start_message(server, trackers=["identity/default", "opencv/mil"]))
-        socket.receive_text()
+        assert json.loads(socket.receive_text())["type"] == "started"
+        assert json.loads(socket.receive_text()) == {
+            "type": "loaded", "networks": {"identity/default": None, "opencv/mil": None}
+        }
         first = [socket.receive()["bytes"] for _ in range(2)]
         assert len(first) == 2, "two frames are in flight, the third waits for the page"
         for text in ('{"type": "pause"}', '{"type": "drawn", "index": 1}', '{"type": "correct", "box": [5, 6, 20, 20]}',

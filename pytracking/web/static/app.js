@@ -112,6 +112,8 @@ function heard(message) {
     at("download-video").href = `/api/runs/${message.run}/video.mp4`;
     makePanels(message.trackers);
     say("Loading the tracker …");
+  } else if (message.type === "loaded") {
+    state.networks = message.networks;
   } else if (message.type === "end") {
     setRunning(false);
     const early = message.reason !== "end of the video" && message.reason !== "stopped";
@@ -161,8 +163,11 @@ function fillPanel(place, output) {
   panel.querySelector("h2").style.color = colour(place);
   panel.updates = (panel.updates ?? 0) + (output.learner.updated ? 1 : 0);
   const facts = { score: output.score?.toFixed(2), state: output.flag?.replace("_", " "), updates: panel.updates };
-  if ("rank" in output.learner) facts["rank of P"] = output.learner.rank;
-  if ("nbytes" in output.learner) facts["size of P"] = `${(output.learner.nbytes / 2 ** 20).toFixed(2)} MiB`;
+  if (output.learner.rank || output.learner.nbytes) { // the baselines keep no P
+    facts["rank of P"] = output.learner.rank;
+    facts["size of P"] = `${(output.learner.nbytes / 2 ** 20).toFixed(2)}\u00a0MiB`;
+  }
+  if (state.networks[output.name]) facts.network = state.networks[output.name];
   const rows = Object.entries(facts).filter(([, value]) => value !== undefined);
   panel.querySelector("dl").replaceChildren(...rows.flatMap(([name, value]) => {
     const [term, text] = [document.createElement("dt"), document.createElement("dd")];
@@ -178,7 +183,8 @@ async function start() {
   const trackers = [at("tracker-a").value, at("tracker-b").value].filter((name, i, all) => name && all.indexOf(name) === i);
   showDownloads(false);
   chart.clear();
-  Object.assign(state, { frames: 0, correcting: false });
+  Object.assign(state, { frames: 0, correcting: false, networks: {} });
+  captions.forEach((caption) => { caption.textContent = ""; });
   setPaused(false);
   try {
     state.socket ??= await connect();
