@@ -53,7 +53,7 @@ def corners(box: list[float]) -> tuple[float, ...]:
 
 
 def source(folder: Path, sequence: int, frames: int, *, polygons: bool = False, fps: int = 1) -> SourceSequence:
-    """A sequence on disk. One frame a second by default, so that no machine is too slow for real time."""
+    """A sequence on disk, of one frame a second by default."""
     regions = [truth(sequence, frame) for frame in range(frames)]
     lines = tuple(corners(box) if polygons else tuple(box) for box in regions)
     return SourceSequence(f"seq{sequence}", write_frames(folder / f"seq{sequence}", sequence, frames), lines, fps)

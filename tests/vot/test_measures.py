@@ -74,7 +74,7 @@ def test_the_toolkits_report_agrees(make_workspace, two_sequences, in_process):
 def test_a_slow_tracker_in_real_time(make_workspace, tmp_path, in_process):
     """Sequence 1 moves 3 pixels a frame; the tracker is right but needs 2.5 frame times an image."""
     clock = itertools.accumulate(itertools.cycle([2.5, 0.0]), initial=0.0)  # each call lasts 2.5 s of a 1 s interval
-    folder = make_workspace([miniature.source(tmp_path / "f", 1, 14)])
+    folder = make_workspace([miniature.source(tmp_path / "f", 1, 14)], grace=3)
     tracker = in_process("Perfect", clock=lambda: next(clock))
     evaluate(folder, tracker, ["realtime"])
     workspace = open_workspace(folder)
