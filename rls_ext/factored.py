@@ -180,6 +180,8 @@ class FactoredInverse:
         if self._basis is None:
             return self._gains(x.to(self._core_dtype).unsqueeze(0))[0]
         h, rest = self._basis.split(x.unsqueeze(0))
+        new = torch.linalg.vector_norm(rest) > self._basis.floor * torch.linalg.vector_norm(x.to(rest.dtype))
+        rest = torch.where(new, rest, 0)  # alpha may be huge: rounding must not pass for a new direction
         sh = h @ self._core.inverse
         quadratic = (sh * h).sum() + self._alpha * (rest * rest).sum()
         return ((rest * self._alpha + sh @ self._basis.exact()) / (self.beta + quadratic))[0]
