@@ -13,18 +13,20 @@ from collections.abc import Callable
 import torch
 from torch.nn import functional
 
+from ltr.checkpoint import load_network
 from ltr.models.inference import prepare_for_inference
 from ltr.models.target_classifier import apply_filter, correlate_with_residual
 from ltr.models.target_classifier.objective import centre_distance
 from ltr.models.tracking import dimpnet
 from ltr.models.tracking.mdnet import mdnet
 from ltr.ops import roi_sample
+from ltr.weights import find_weights
 
 PUBLISHED = {"filter_size": 4, "num_dist_bins": 100, "bin_displacement": 0.1, "init_gauss_sigma": 0.9}
 NETWORKS = {
     "dimpnet18": lambda: dimpnet.dimpnet18(**PUBLISHED),
     "dimpnet50": lambda: dimpnet.dimpnet50(clf_feat_blocks=0, **PUBLISHED),
-    "dimpnet_mobile": lambda: dimpnet.dimpnet_mobile(),
+    "dimp_mobile": lambda: load_network(find_weights("dimp_mobile", [])),  # the bundled network
 }
 
 

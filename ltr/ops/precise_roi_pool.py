@@ -64,38 +64,6 @@ def _bins(start: Tensor, end: Tensor, bins: int, first: int, length: int) -> tup
     return left, step, torch.where(step > 0, 1 / step, 0.0)
 
 
-def integrated_hat_slopes(start: Tensor, end: Tensor, bins: int, length: int) -> tuple[Tensor, Tensor]:
-    """Mean of every hat over every bin together with its derivatives, for callers who need no autograd.
-
-    Made for box refinement, where a bin is seldom much smaller than a cell: few operations, but differences of
-    integrals, which lose about eps / s of relative precision for bins of s cells (:func:`integrated_hat_weights` does
-    not).
-
-    Args:
-        start: left ends in cells from the first hat (...).
-        end: right ends (...).
-        bins: number of equal parts of the interval.
-        length: number of hats.
-
-    Returns:
-        Weights (..., bins, length), and derivatives in ``start`` and in ``end`` (2, ..., bins, length). All zero where
-        ``end <= start``.
-    """
-    step = (end - start)[..., None] / bins
-    index = torch.arange(bins + 1, dtype=start.dtype, device=start.device)
-    edges = start[..., None] + step * index  # (..., bins + 1)
-    offset = (edges[..., None] - index.new_tensor(range(length))).clamp_(-1, 1)  # (..., bins + 1, length)
-    size = offset.abs()
-    integral = torch.addcmul(offset, offset, size, value=-0.5)  # of the hat from its centre to the edge
-    density = torch.where(step > 0, 1 / step, 0.0)[..., None]
-    mean = integral.diff(dim=-2) * density
-    shift = size.diff(dim=-2) * -density  # hat = 1 - size
-    widen = (1 - size[..., 1:, :] - mean) * (density / bins)
-    part = (index[:-1] / bins)[:, None]
-    at_end = part * shift + widen
-    return mean, torch.stack([shift - at_end, at_end])
-
-
 def _mass_on_flank(left: Tensor, step: Tensor, flank_start: float, *, rising: bool) -> Tensor:
     """Integral of one straight flank of the hat over the bin [left, left + step].
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ltr.models.bbreg import IoUNet, TargetIoU
-from ltr.models.bbreg.target_iou import Window
+from ltr.models.bbreg.bin_weights import LEVELS, BinWeights, Window
 from ltr.models.inference import prepare_for_inference
-from ltr.ops import integrated_hat_slopes, integrated_hat_weights
+from ltr.ops import integrated_hat_weights
 
 TARGET = torch.tensor([[52.0, 44.0, 38.0, 46.0]], dtype=torch.float64)
 BOXES = [
@@ -95,8 +95,7 @@ def test_nearby_boxes_compute_few_cells(setup):
     network, modulation, test = setup
     local = TargetIoU(network, modulation).at(test)
     local.iou(torch.tensor([[64.0, 48.0, 16.0, 16.0]], dtype=torch.float64))
-    windows = [level._window for level in local._levels]
-    assert windows == [Window(5, 10, 7, 12), Window(2, 6, 3, 7)]
+    assert local._weights.windows == (Window(5, 10, 7, 12), Window(2, 6, 3, 7))
 
 
 def test_not_finite_boxes_do_not_crash(setup):
@@ -140,13 +139,24 @@ def test_training_forward_matches_single_predictions(setup):
             torch.testing.assert_close(overlap[sequence, image], single)
 
 
-@settings(max_examples=50, deadline=None)
-@given(start=st.floats(-4, 12), extent=st.floats(0.05, 15), bins=st.integers(1, 6))
-def test_slopes_agree_with_autograd(start, extent, bins):
-    ends = torch.tensor([start, start + extent], dtype=torch.float64, requires_grad=True)
-    weights = integrated_hat_weights(ends[0], ends[1], bins, 0, 9)
-    mean, slopes = integrated_hat_slopes(*ends.detach(), bins, 9)
-    torch.testing.assert_close(mean, weights.detach(), rtol=0, atol=1e-11)
-    probe = torch.linspace(-1, 2, weights.numel(), dtype=torch.float64).view_as(weights)
-    (expected,) = torch.autograd.grad((weights * probe).sum(), ends)
-    torch.testing.assert_close((slopes * probe).sum((-1, -2)), expected, rtol=1e-8, atol=1e-8)
+@settings(max_examples=40, deadline=None)
+@given(x=st.floats(-40, 150), y=st.floats(-40, 130), w=st.floats(0.5, 120), h=st.floats(0.5, 120))
+def test_bin_weights_agree_with_autograd(x, y, w, h):
+    windows = (Window(1, 14, 0, 17), Window(0, 9, 2, 8))
+    corners = torch.tensor([[x, y, x + w, y + h]], dtype=torch.float64, requires_grad=True)
+    bins = BinWeights(windows, corners.detach())
+    weights = bins.set_boxes(corners.detach())
+    gradients, total = [], 0
+    for (count, scale), window, pair in zip(LEVELS, windows, weights, strict=True):
+        x1, y1, x2, y2 = (corners * scale).unbind(1)
+        expected = (
+            integrated_hat_weights(y1, y2, count, window.top, window.rows),
+            integrated_hat_weights(x1, x2, count, window.left, window.columns),
+        )
+        probes = [torch.linspace(-1, 2, e.numel(), dtype=torch.float64).view_as(e) for e in expected]
+        for found, wanted in zip(pair, expected, strict=True):
+            torch.testing.assert_close(found, wanted.detach(), rtol=0, atol=1e-10)
+        total = total + sum((e * p).sum() for e, p in zip(expected, probes, strict=True))
+        gradients.append(tuple(probes))
+    (expected,) = torch.autograd.grad(total, corners)
+    torch.testing.assert_close(bins.corner_gradient(gradients), expected, rtol=1e-7, atol=1e-8)

@@ -10,55 +10,26 @@ Refinement asks for ten boxes and their gradients five times a frame. Three thin
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ltr.models.bbreg.iou_net import (
-    COARSE_SCALE,
-    FINE_SCALE,
-    POOLED_COARSE,
-    POOLED_FINE,
-    IoUNet,
-    LinearBlock,
-    Modulation,
-    corners_from_xywh,
-)
+from ltr.models.bbreg.bin_weights import LEVELS, BinWeights, Window
+from ltr.models.bbreg.iou_net import POOLED_COARSE, POOLED_FINE, IoUNet, LinearBlock, Modulation, corners_from_xywh
 from ltr.models.inference import fold_norm
-from ltr.ops import integrated_hat_slopes
 
 ConvWeights = tuple[Tensor, Tensor]
 
 
-class Window(NamedTuple):
-    """Rows ``top:bottom`` and columns ``left:right`` of a feature map."""
-
-    top: int
-    bottom: int
-    left: int
-    right: int
-
-    def contains(self, other: Window) -> bool:
-        """Whether ``other`` lies inside."""
-        rows = self.top <= other.top and self.bottom >= other.bottom
-        return rows and self.left <= other.left and self.right >= other.right
-
-    def grown(self, margin: int, size: tuple[int, int]) -> Window:
-        """Larger by ``margin`` cells on each side, but not beyond the map."""
-        rows = max(self.top - margin, 0), min(self.bottom + margin, size[0])
-        return Window(*rows, max(self.left - margin, 0), min(self.right + margin, size[1]))
-
-
-def _touched(corners: list[list[float]], scale: float, size: tuple[int, int]) -> Window:
-    """Smallest window that holds every cell the boxes draw from; the whole map where a corner is not finite."""
-    if not all(math.isfinite(value) for corner in corners for value in corner):
+def _touched(extremes: tuple[float, float, float, float], scale: float, size: tuple[int, int]) -> Window:
+    """Smallest window with every cell that boxes within ``extremes`` draw from; the whole map if these are infinite."""
+    if not all(math.isfinite(value) for value in extremes):
         return Window(0, size[0], 0, size[1])
-    first_x, first_y = (math.floor(min(c[i] for c in corners) * scale) for i in (0, 1))
-    last_x, last_y = (math.ceil(max(c[i] for c in corners) * scale) for i in (2, 3))
-    top, left = min(max(first_y, 0), size[0] - 1), min(max(first_x, 0), size[1] - 1)
-    return Window(top, min(max(last_y, top), size[0] - 1) + 1, left, min(max(last_x, left), size[1] - 1) + 1)
+    x1, y1, x2, y2 = (value * scale for value in extremes)
+    top, left = min(max(math.floor(y1), 0), size[0] - 1), min(max(math.floor(x1), 0), size[1] - 1)
+    bottom, right = min(max(math.ceil(y2), top), size[0] - 1), min(max(math.ceil(x2), left), size[1] - 1)
+    return Window(top, bottom + 1, left, right + 1)
 
 
 def _conv_relu(x: Tensor, conv: ConvWeights, out: Window, size: tuple[int, int]) -> Tensor:
@@ -69,62 +40,14 @@ def _conv_relu(x: Tensor, conv: ConvWeights, out: Window, size: tuple[int, int])
     return functional.conv2d(x, *conv).relu_()
 
 
-class _Level:
-    """One feature level in one frame: its local map, and pooling forward and backward."""
-
-    def __init__(
-        self, features: Tensor, convs: tuple[ConvWeights, ConvWeights], scale: float, bins: int, margin: int
-    ) -> None:
-        self._features = features  # (1, C, H, W), backbone
-        self._convs = convs
-        self._scale = scale
-        self._bins = bins
-        self._margin = margin
-        self._size = (features.shape[2], features.shape[3])
-        self._window: Window | None = None
-
-    def _look_at(self, corners: Tensor) -> None:
-        if corners.device.type == "cpu":
-            needed = _touched(corners.tolist(), self._scale, self._size)
-        else:  # asking a GPU where the boxes are costs more than the whole map
-            needed = Window(0, self._size[0], 0, self._size[1])
-        if self._window is not None and self._window.contains(needed):
-            return
-        window = needed.grown(self._margin, self._size)
-        between = window.grown(1, self._size)
-        seen = between.grown(1, self._size)
-        local = self._features[:, :, seen.top : seen.bottom, seen.left : seen.right]
-        local = _conv_relu(local, self._convs[0], between, self._size)
-        local = _conv_relu(local, self._convs[1], window, self._size)
-        self._window = window
-        self._map = local[0].permute(1, 2, 0).flatten(0, 1)  # (h * w, C)
-        self._origin = corners.new_tensor([window.left, window.top])
-
-    def pool(self, corners: Tensor) -> Tensor:
-        """Pooled features (N, bins * bins * C), channels last.
-
-        The neighbourhood is small, so both weights are multiplied out and one matrix product pools all boxes.
-        """
-        self._look_at(corners)
-        rows, columns = self._window.bottom - self._window.top, self._window.right - self._window.left
-        ends = corners.view(-1, 2, 2) * self._scale - self._origin  # (N, start and end, x and y)
-        start, end = ends.permute(1, 2, 0)  # (x and y, N)
-        end = torch.where((end > start).all(0), end, start)  # one empty side empties the box
-        weights, self._slopes = integrated_hat_slopes(start, end, self._bins, max(rows, columns))
-        self._horizontal, self._vertical = weights[0, ..., :columns], weights[1, ..., :rows]  # (N, bins, w or h)
-        weights = self._vertical[:, :, None, :, None] * self._horizontal[:, None, :, None, :]  # (N, bins, bins, h, w)
-        return (weights.view(-1, rows * columns) @ self._map).view(len(corners), -1)
-
-    def corner_gradient(self, pooled_gradient: Tensor) -> Tensor:
-        """Gradient in the corners (N, 4) from the gradient in :meth:`pool`'s last output."""
-        (count, bins, columns), rows = self._horizontal.shape, self._vertical.shape[2]
-        products = pooled_gradient.view(-1, self._map.shape[1]) @ self._map.T
-        products = products.view(count, bins, bins, rows, columns)  # gradient in the multiplied weights
-        weight_gradient = self._slopes.new_zeros(self._slopes.shape[1:])  # (x and y, N, bins, length)
-        weight_gradient[0, ..., :columns] = (products * self._vertical[:, :, None, :, None]).sum((1, 3))
-        weight_gradient[1, ..., :rows] = (products * self._horizontal[:, None, :, None, :]).sum((2, 4))
-        gradient = (self._slopes * weight_gradient).sum((-1, -2))  # (start and end, x and y, N)
-        return gradient.permute(2, 0, 1).reshape(count, 4) * self._scale
+def _local_map(features: Tensor, convs: tuple[ConvWeights, ConvWeights], window: Window) -> Tensor:
+    """The test branch's output in the window (cells, C), computed from no more of the features than it needs."""
+    size = (features.shape[2], features.shape[3])
+    between = window.grown(1, size)
+    seen = between.grown(1, size)
+    local = features[:, :, seen.top : seen.bottom, seen.left : seen.right]
+    local = _conv_relu(_conv_relu(local, convs[0], between, size), convs[1], window, size)
+    return local[0].permute(1, 2, 0).flatten(0, 1)
 
 
 class TargetIoU:
@@ -139,7 +62,7 @@ class TargetIoU:
     def __init__(self, network: IoUNet, modulation: Modulation) -> None:
         if network.training:
             raise ValueError("TargetIoU folds batch norms, so the IoU-Net must be in eval mode: call network.eval()")
-        self._convs = (
+        self.convs = (
             (self._fold_conv(network.conv3_1t), self._fold_conv(network.conv3_2t)),
             (self._fold_conv(network.conv4_1t), self._fold_conv(network.conv4_2t)),
         )
@@ -172,17 +95,18 @@ class TargetIoU:
             features: backbone features of one image, "layer2" and "layer3".
             margin: cells by which boxes may move on either level before the neighbourhood is computed anew.
         """
-        fine = _Level(features["layer2"], self._convs[0], FINE_SCALE, POOLED_FINE, margin)
-        coarse = _Level(features["layer3"], self._convs[1], COARSE_SCALE, POOLED_COARSE, margin)
-        return LocalIoU(self, (fine, coarse))
+        return LocalIoU(self, (features["layer2"], features["layer3"]), margin)
 
 
 class LocalIoU:
     """Overlap of boxes with the target in one frame; made by :meth:`TargetIoU.at`."""
 
-    def __init__(self, target: TargetIoU, levels: tuple[_Level, _Level]) -> None:
+    def __init__(self, target: TargetIoU, features: tuple[Tensor, Tensor], margin: int) -> None:
         self._target = target
-        self._levels = levels
+        self._features = features
+        self._margin = margin
+        self._weights: BinWeights | None = None
+        self._maps: list[Tensor] = []  # (cells, C) of each level's window
 
     @torch.no_grad()
     def iou(self, boxes: Tensor) -> Tensor:
@@ -192,22 +116,49 @@ class LocalIoU:
     @torch.no_grad()
     def iou_and_gradient(self, boxes: Tensor) -> tuple[Tensor, Tensor]:
         """Predicted overlaps (N,) and the gradient of each in its own box, x, y, w, h (N, 4)."""
-        overlap, hidden = self._forward(corners_from_xywh(boxes))
-        target = self._target
-        gradient = torch.zeros_like(boxes)
-        for level, weight, last, active in zip(
-            self._levels, target.weights, target.last_weights, hidden, strict=True
-        ):
-            gradient += level.corner_gradient(torch.where(active > 0, last, 0.0) @ weight)
+        overlap, hidden, weights = self._forward(corners_from_xywh(boxes))
+        gradients = []
+        for level, (vertical, horizontal) in enumerate(weights):
+            last = torch.where(hidden[level] > 0, self._target.last_weights[level], 0.0)
+            pooled = (last @ self._target.weights[level]).view(-1, self._maps[level].shape[1])
+            count, bins, rows = vertical.shape
+            products = (pooled @ self._maps[level].T).view(count, bins, bins, rows, -1)  # in the multiplied weights
+            in_vertical = (products * horizontal[:, None, :, None, :]).sum((2, 4))
+            in_horizontal = (products * vertical[:, :, None, :, None]).sum((1, 3))
+            gradients.append((in_vertical, in_horizontal))
+        gradient = self._weights.corner_gradient(gradients)
         return overlap, torch.cat([gradient[:, :2] + gradient[:, 2:], gradient[:, 2:]], 1)
 
-    def _forward(self, corners: Tensor) -> tuple[Tensor, list[Tensor]]:
+    def _forward(self, corners: Tensor) -> tuple[Tensor, list[Tensor], list[tuple[Tensor, Tensor]]]:
+        """Overlaps (N,), what enters the last layer (N, inter) and the pooling weights of each level.
+
+        The neighbourhood is small, so the weights of both axes are multiplied out and one product pools all boxes.
+        """
+        self._look_at(corners)
         target = self._target
-        hidden = []
-        overlap = target.last_bias
-        for level, weight, bias, last in zip(
-            self._levels, target.weights, target.biases, target.last_weights, strict=True
-        ):
-            hidden.append(torch.addmm(bias, level.pool(corners), weight.T).relu_())
-            overlap = overlap + hidden[-1] @ last
-        return overlap, hidden
+        weights = self._weights.set_boxes(corners)
+        overlap, hidden = target.last_bias, []
+        for level, (vertical, horizontal) in enumerate(weights):
+            products = vertical[:, :, None, :, None] * horizontal[:, None, :, None, :]  # (N, bins, bins, rows, columns)
+            pooled = products.view(-1, len(self._maps[level])) @ self._maps[level]  # (N * bins * bins, C)
+            pooled = pooled.view(len(corners), -1)
+            hidden.append(torch.addmm(target.biases[level], pooled, target.weights[level].T).relu_())
+            overlap = overlap + hidden[level] @ target.last_weights[level]
+        return overlap, hidden, weights
+
+    def _look_at(self, corners: Tensor) -> None:
+        sizes = [(fmap.shape[2], fmap.shape[3]) for fmap in self._features]
+        if corners.device.type == "cpu" and len(corners):
+            extremes = (*corners[:, :2].amin(0).tolist(), *corners[:, 2:].amax(0).tolist())
+        else:  # asking a GPU where the boxes are costs more than the whole map
+            extremes = (math.inf,) * 4
+        needed = [_touched(extremes, scale, size) for (_, scale), size in zip(LEVELS, sizes, strict=True)]
+        windows = self._weights.windows if self._weights is not None else (None, None)
+        if all(window is not None and window.contains(need) for window, need in zip(windows, needed, strict=True)):
+            return
+        fine, coarse = (need.grown(self._margin, size) for need, size in zip(needed, sizes, strict=True))
+        self._weights = BinWeights((fine, coarse), corners)
+        self._maps = [
+            _local_map(fmap, convs, window)
+            for fmap, convs, window in zip(self._features, self._target.convs, (fine, coarse), strict=True)
+        ]

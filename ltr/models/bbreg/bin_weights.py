@@ -1,0 +1,105 @@
+"""Precise RoI pooling weights of one set of boxes on two feature levels, with their derivatives in the corners.
+
+Refinement works on a handful of boxes, where the number of operations costs more than the arithmetic. So both levels
+and both axes share every operation: their bins' edges stand behind each other in one dimension, and the difference
+across the seam between the levels is computed along and never used.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ltr.models.bbreg.iou_net import COARSE_SCALE, FINE_SCALE, POOLED_COARSE, POOLED_FINE
+
+LEVELS = ((POOLED_FINE, FINE_SCALE), (POOLED_COARSE, COARSE_SCALE))  # bins a side, cells for each pixel
+SEAM = POOLED_FINE  # index of the bin that lies between the levels
+
+
+class Window(NamedTuple):
+    """Rows ``top:bottom`` and columns ``left:right`` of a feature map."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+    @property
+    def rows(self) -> int:
+        return self.bottom - self.top
+
+    @property
+    def columns(self) -> int:
+        return self.right - self.left
+
+    def contains(self, other: Window) -> bool:
+        """Whether ``other`` lies inside."""
+        rows = self.top <= other.top and self.bottom >= other.bottom
+        return rows and self.left <= other.left and self.right >= other.right
+
+    def grown(self, margin: int, size: tuple[int, int]) -> Window:
+        """Larger by ``margin`` cells on each side, but not beyond the map."""
+        rows = max(self.top - margin, 0), min(self.bottom + margin, size[0])
+        return Window(*rows, max(self.left - margin, 0), min(self.right + margin, size[1]))
+
+
+class BinWeights:
+    """Weights of boxes in two windows.
+
+    Args:
+        windows: cells of the fine and of the coarse level that weights are for.
+        like: tensor whose type and device to use.
+    """
+
+    def __init__(self, windows: tuple[Window, Window], like: Tensor) -> None:
+        self.windows = windows
+        edges = [index / bins for bins, _ in LEVELS for index in range(bins + 1)]
+        scales = [scale for bins, scale in LEVELS for _ in range(bins + 1)]
+        counts = [bins for bins, _ in LEVELS for _ in range(bins + 1)][:-1]
+        self._part = like.new_tensor(edges)  # of the box's extent, (E,)
+        self._scale = like.new_tensor(scales)  # (E,)
+        self._counts = like.new_tensor(counts)  # (E - 1,)
+        lefts, tops = (
+            [first for first, (bins, _) in zip(firsts, LEVELS, strict=True) for _ in range(bins + 1)]
+            for firsts in ([window.left for window in windows], [window.top for window in windows])
+        )
+        self._origin = like.new_tensor([lefts, tops])[:, None]  # (x and y, 1, E)
+        length = max(max(window.rows, window.columns) for window in windows)
+        self._centres = torch.arange(length, dtype=like.dtype, device=like.device)
+
+    def set_boxes(self, corners: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Weights of boxes ``x1, y1, x2, y2`` in pixels (N, 4); none for boxes with an empty side.
+
+        Returns:
+            For each level the vertical weights (N, bins, rows) and the horizontal ones (N, bins, columns).
+        """
+        start, end = corners.view(-1, 2, 2).permute(1, 2, 0)  # (x and y, N) each
+        extent = end - start
+        inverse = torch.where((extent > 0).all(0), 1 / extent, 0.0)[..., None]
+        edges = torch.addcmul(start[..., None], extent[..., None], self._part) * self._scale - self._origin
+        offset = (edges[..., None] - self._centres).clamp_(-1, 1)  # (x and y, N, E, length)
+        size = offset.abs()  # the hat is 1 - size, its integral from the centre offset - offset * size / 2
+        density = (inverse * (self._counts / self._scale[:-1]))[..., None]  # one by the bins' widths in cells
+        mean = torch.addcmul(offset, offset, size, value=-0.5).diff(dim=-2).mul_(density)
+        self._remember_slopes(mean, size, density)
+        weights = []
+        for (bins, _), first, window in zip(LEVELS, (0, SEAM + 1), self.windows, strict=True):
+            horizontal, vertical = mean[:, :, first : first + bins]
+            weights.append((vertical[..., : window.rows], horizontal[..., : window.columns]))
+        return weights
+
+    def _remember_slopes(self, mean: Tensor, size: Tensor, density: Tensor) -> None:
+        """A bin's mean changes by the hat's difference at its ends when shifted, by the hat at its end when widened."""
+        shift = size.diff(dim=-2).mul_(-density)
+        widen = (1 - size[..., 1:, :] - mean).mul_(density / self._counts[:, None])
+        at_end = torch.addcmul(widen, shift, self._part[:-1, None])
+        self._slopes = torch.stack([shift - at_end, at_end])  # (start and end, x and y, N, E - 1, length)
+
+    def corner_gradient(self, gradients: list[tuple[Tensor, Tensor]]) -> Tensor:
+        """Gradient in the corners (N, 4) from gradients in what :meth:`set_boxes` returned."""
+        whole = self._slopes.new_zeros(self._slopes.shape[1:])
+        for (bins, scale), first, (vertical, horizontal) in zip(LEVELS, (0, SEAM + 1), gradients, strict=True):
+            whole[0, :, first : first + bins, : horizontal.shape[-1]] = horizontal * scale
+            whole[1, :, first : first + bins, : vertical.shape[-1]] = vertical * scale
+        return (self._slopes * whole).sum((-1, -2)).permute(2, 0, 1).reshape(-1, 4)
