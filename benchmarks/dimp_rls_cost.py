@@ -1,0 +1,107 @@
+"""What RLS costs on top of BGD at full size (p = 8192): time and memory, same network, same samples, one run.
+
+    python benchmarks/dimp_rls_cost.py [--threads 1] [--clock cpu]
+
+RLS-DiMP and BGD-DiMP differ in the learner's update alone, so this times one tracked frame without an update and then,
+alternately, the updates of both learners on the same full memory of 50 samples. The frame's numbers are put together
+for two schedules: the paper's regular one (five recursions every 20th frame) and the worst case, a distractor in every
+frame (one recursion each). On a busy machine, one thread and ``--clock cpu`` are the numbers to trust. The network's
+weights are random, which changes no arithmetic. Memory is what P holds after so many updates.
+"""
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from ltr.models.inference import prepare_for_inference
+from ltr.models.tracking.dimpnet import dimpnet50
+from pytracking.tracker.dimp.dimp import DimpTracker
+from pytracking.tracker.dimp.learner import GradientDescentLearner, OnlineLearner
+from pytracking.tracker.dimp.params import AugmentationParams, DimpParams
+from pytracking.tracker.rls_dimp.learner import RlsLearner, VirtualInput
+
+MIB = 2**20
+SCHEDULES = (  # name, recursions of an update, updates a frame
+    ("regular: every 20th frame", 5, 1 / 20),
+    ("a distractor in every 5th frame", 1, 1 / 5),
+    ("worst: a distractor in every frame", 1, 1.0),
+)
+EARLIER_UPDATES = 150  # P has learnt from so many before the clock starts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--repetitions", type=int, default=10)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    clock = time.perf_counter if args.clock == "wall" else time.process_time
+    torch.manual_seed(0)
+    tracker = make_tracker()
+    frame = time_frame(tracker, clock, args.repetitions)
+    problem = tracker.network.objective(torch.randn(50, 512, 18, 18) / 90, torch.full((50, 4), 100.0), None)
+    bgd = GradientDescentLearner(3e-2)
+    rls = RlsLearner(3e-2, delta=0.1, beta=1.0, block_input=VirtualInput())
+    for learner in (bgd, rls):
+        learner.start(tracker.filters, torch.Generator())
+    print(f"p = {tracker.filters.numel()}, {args.threads} threads, {args.clock} clock, best of {args.repetitions}")
+    print(f"frame without update: {1e3 * frame:.1f} ms")
+    for update in range(EARLIER_UPDATES):
+        rls.inverse.update(torch.randn(rls.inverse.dim) / 30)
+        if update + 1 in (20, 50, 100, 150):
+            print(f"P after {update + 1:3d} updates: rank {rls.inverse.rank}, {rls.inverse.nbytes / MIB:.2f} MiB")
+    for name, num_iter, share in SCHEDULES:
+        plain, preconditioned = time_updates((bgd, rls), problem, tracker.filters, num_iter, clock, args.repetitions)
+        slower = (preconditioned - plain) * share / (frame + plain * share)
+        print(
+            f"{name:<34} update BGD {1e3 * plain:6.2f} ms, RLS {1e3 * preconditioned:6.2f} ms; "
+            f"RLS-DiMP slower by {100 * slower:.2f} %"
+        )
+
+
+def make_tracker() -> DimpTracker:
+    network = dimpnet50(filter_size=4, clf_feat_blocks=0).eval()
+    network.bb_regressor.iou_predictor.weight.mul_(1e-2)  # boxes move by a few pixels, as with a trained network
+    network = prepare_for_inference(network)
+    few = AugmentationParams(relative_shifts=(), flip_horizontal=False, blurs=(), rotations=())  # a short start
+    params = DimpParams(device="cpu", augmentation=few, update_classifier=False, target_not_found_threshold=-1e9)
+    return DimpTracker(params, network)
+
+
+def time_frame(tracker: DimpTracker, clock: Callable[[], float], repetitions: int) -> float:
+    image = np.random.default_rng(0).integers(0, 255, (360, 480, 3), dtype=np.uint8)
+    tracker.initialize(image, {"init_bbox": [200, 140, 60, 60]})
+    seconds = []
+    for _ in range(repetitions):
+        start = clock()
+        tracker.track(image)
+        seconds.append(clock() - start)
+    return min(seconds)
+
+
+def time_updates(
+    learners: tuple[OnlineLearner, ...],
+    problem,
+    filters: torch.Tensor,
+    num_iter: int,
+    clock: Callable[[], float],
+    repetitions: int,
+) -> list[float]:
+    """The best time of each learner's update, measured alternately."""
+    best = [np.inf] * len(learners)
+    for _ in range(repetitions):
+        for place, learner in enumerate(learners):
+            start = clock()
+            learner.update(problem, filters, num_iter)
+            best[place] = min(best[place], clock() - start)
+    return best
+
+
+if __name__ == "__main__":
+    with torch.inference_mode():
+        main()
