@@ -33,8 +33,7 @@ class MdnetActor(nn.Module):
         branches = self.network.branches
         scores = branches[domain](shared)
         binary = binary_loss(scores[: len(positive)], scores[len(positive) :])
-        in_all_domains = torch.stack([branch(shared[: len(positive)])[:, 1] for branch in branches], dim=1)
-        embedding = instance_embedding_loss(in_all_domains, domain)
+        embedding = instance_embedding_loss(self._scores_in_all_domains(shared[: len(positive)]), domain)
         loss = binary + self.embedding_weight * embedding
         predicted = scores[:, 1] > scores[:, 0]
         stats = {
@@ -50,6 +49,13 @@ class MdnetActor(nn.Module):
         if "positive_features" in batch:
             return batch["positive_features"].squeeze(0), batch["negative_features"].squeeze(0)
         return scene_features(self.network, batch)
+
+    def _scores_in_all_domains(self, shared: Tensor) -> Tensor:
+        """Target logits (P, domains) in every branch at once, with one dropout mask for all of them."""
+        dropout, _ = self.network.branches[0]
+        weight = torch.stack([linear.weight[1] for _, linear in self.network.branches])  # (domains, hidden)
+        bias = torch.stack([linear.bias[1] for _, linear in self.network.branches])
+        return dropout(shared) @ weight.T + bias
 
     @torch.no_grad()
     def _hardest(self, negative: Tensor, domain: int) -> Tensor:

@@ -31,8 +31,8 @@ class Amounts:
     real_domains: bool = True
     frames: int = 24  # frames of each domain in the cache
     counts: BoxCounts = BoxCounts(frames=1, positive=16, negative=48)  # of each cached frame
-    cycles: int = 40  # visits of each domain an epoch
-    epochs: int = 20
+    cycles: int = 20  # visits of each domain an epoch
+    epochs: int = 5
 
 
 SMOKE = Amounts(2, False, frames=2, counts=BoxCounts(frames=1, positive=4, negative=12), cycles=2, epochs=1)

@@ -1,0 +1,110 @@
+"""The shipped networks on the real validation sequences, beside their baselines and OpenCV's trackers, in one run.
+
+    python benchmarks/training_validation_table.py [--sequences FOLDER] [--network-path FOLDER] [--trackers rls_dimp …]
+
+Prints AUC of success, precision at 20 pixels and frames a second for every tracker, and AUC for every sequence; writes
+the table as markdown with --output. Sequences: those of ltr/dataset/splits/real_validation.txt, which no network was
+trained on. OpenCV's NanoTrack and VitTrack need their ONNX files in --network-path.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from pathlib import Path
+
+import numpy as np
+
+from ltr.dataset.folder import read_split
+from pytracking.analysis.evaluate import Evaluation, evaluate
+from pytracking.evaluation.datasets.folder import load_sequence
+from pytracking.evaluation.running import run_dataset
+from pytracking.evaluation.sequence import Sequence
+from pytracking.evaluation.tracker import Tracker
+
+TRACKERS = {
+    "rls_dimp": ("rls_dimp", "default"),
+    "dimp": ("dimp", "dimp50"),
+    "dimp_bgd": ("dimp", "bgd"),
+    "rls_rtmdnet": ("rls_rtmdnet", "default"),
+    "rtmdnet": ("rtmdnet", "default"),
+    "csrt": ("opencv", "csrt"),
+    "kcf": ("opencv", "kcf"),
+    "nano": ("opencv", "nano"),
+    "vit": ("opencv", "vit"),
+}
+
+
+def validation_sequences(root: Path, split: str, most_frames: int | None) -> list[Sequence]:
+    """The split's sequences; boxes of OTB count pixels from 1 and are moved to 0."""
+    sequences = []
+    for name in read_split(split):
+        folder = root / name
+        if not folder.is_dir():
+            raise SystemExit(f"error: {folder} is absent; name the folder of the real sequences with --sequences")
+        sequence = load_sequence(folder, dataset=name.split("/")[0])
+        boxes = np.array(sequence.ground_truth_rect, dtype=np.float64)
+        if name.startswith("OTB/"):
+            boxes[:, :2] -= 1
+        frames = sequence.frames[:most_frames]
+        sequences.append(Sequence(sequence.name, frames, sequence.dataset, boxes[: len(frames)]))
+    return sequences
+
+
+def table(evaluation: Evaluation) -> str:
+    """Markdown: a row for each tracker, best AUC first."""
+    rows = []
+    for scores in evaluation.trackers:
+        summary = evaluation.summary(scores)
+        auc, precision = (float(np.mean(value)) / 100 for value in (summary.auc, summary.precision))
+        rows.append((auc, f"| {scores.name} | {auc:.3f} | {precision:.3f} | {scores.frames_a_second:.1f} |"))
+    lines = ["| tracker | AUC | precision | frames/s |", "|---|---|---|---|"]
+    return "\n".join(lines + [line for _, line in sorted(rows, reverse=True)])
+
+
+def table_by_sequence(evaluation: Evaluation) -> str:
+    """Markdown: AUC of every tracker on every sequence."""
+    lines = [
+        "| sequence | " + " | ".join(scores.name for scores in evaluation.trackers) + " |",
+        "|---" * (len(evaluation.trackers) + 1) + "|",
+    ]
+    columns = [evaluation.sequence_scores(scores).mean(axis=0) / 100 for scores in evaluation.trackers]
+    for place, name in enumerate(evaluation.names):
+        lines.append(f"| {name} | " + " | ".join(f"{column[place]:.3f}" for column in columns) + " |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    default_root = Path(__file__).resolve().parents[2] / "shared" / "sequences"
+    parser.add_argument("--sequences", type=Path, default=default_root, help="folder of <benchmark>/<sequence>")
+    parser.add_argument("--split", default="real_validation", help="split file of ltr/dataset/splits, or a .txt file")
+    parser.add_argument("--frames", type=int, help="only the first so many frames of each sequence")
+    parser.add_argument("--trackers", nargs="+", choices=list(TRACKERS), default=list(TRACKERS))
+    parser.add_argument("--results", type=Path, default=Path("training/validation_results"))
+    parser.add_argument("--network-path", type=Path, help="folder of further networks, such as OpenCV's ONNX files")
+    parser.add_argument("--threads", type=int, default=0, help="worker processes; more than 0 makes speeds unreliable")
+    parser.add_argument("--rerun", action="store_true", help="track again where results exist")
+    parser.add_argument("--output", type=Path, help="markdown file to write the tables to")
+    args = parser.parse_args()
+    os.environ["PYTRACKING_RESULTS_PATH"] = str(args.results.resolve())
+    if args.network_path:
+        os.environ["PYTRACKING_NETWORK_PATH"] = str(args.network_path.resolve())
+
+    sequences = validation_sequences(args.sequences, args.split, args.frames)
+    trackers = [Tracker(*TRACKERS[name], display_name=name) for name in args.trackers]
+    report = run_dataset(sequences, trackers, args.threads, rerun=args.rerun)
+    print(report.summary())
+    evaluation = evaluate(trackers, sequences, cache=False)
+    frames = sum(len(sequence.frames) for sequence in sequences)
+    head = f"{len(sequences)} sequences, {frames} frames, {platform.machine()}, {os.cpu_count()} cores"
+    text = "\n\n".join([head, table(evaluation), table_by_sequence(evaluation)]) + "\n"
+    print(text)
+    if args.output:
+        args.output.parent.mkdir(parents=True, exist_ok=True)
+        args.output.write_text(text)
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
