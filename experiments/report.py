@@ -67,7 +67,7 @@ def value_table(experiment: Experiment, job: Job, scores: JobScores) -> Table:
     header = ["Tracker", "Runs"]
     for metric in metrics:
         header += [metric, "paper"] if metric in in_paper else [metric]
-    table = Table(f"{dataset}: {len(job.sequences)} sequences", [*header, "fps"], best=metrics)
+    table = Table(f"{dataset}: {len(job.sequences)} sequences", [*header, "fps", "MiB"], best=metrics)
     for label, values in scores.values.items():
         cells: list = [label, len(job.trackers[label])]
         for metric in metrics:
@@ -75,10 +75,11 @@ def value_table(experiment: Experiment, job: Job, scores: JobScores) -> Table:
             cells.append(Number(mean, width, 3))
             if metric in in_paper:
                 cells.append(_published_cell(published.get(label, {}).get(f"{dataset}/{metric}"), mean, width))
-        table.rows.append([*cells, Number(scores.fps.get(label, float("nan")), decimals=1)])
+        speed = Number(scores.fps.get(label, float("nan")), decimals=1)
+        table.rows.append([*cells, speed, Number(scores.memory.get(label, float("nan")), decimals=0)])
     rule = RULES.get(job.benchmark.rule) if job.benchmark.protocol == "ope" else None
     table.notes.append(f"rule '{job.benchmark.rule}'" + (f": {rule.summary}" if rule else ""))
-    table.notes.append("± : 95 % interval of the mean over runs (Student's t)")
+    table.notes.append("± : 95 % interval of the mean over runs (Student's t); MiB: peak memory")
     if in_paper:
         table.notes.append(f"{DIFFERS} : the published value lies outside our interval")
     return table

@@ -9,6 +9,7 @@ from experiments.selection import Job
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.long_term import pool
 from pytracking.analysis.presence import score_track
+from pytracking.analysis.report import peak_memory
 from pytracking.analysis.result_sets import Run
 from pytracking.evaluation.results import is_complete
 
@@ -36,6 +37,7 @@ class JobScores:
 
     values: dict[str, dict[str, np.ndarray]]  # row label -> metric -> (runs,)
     fps: dict[str, float]
+    memory: dict[str, float]  # peak, MiB
     evaluation: Evaluation | None  # curves and sequences; None where the protocol has no curves
     unfinished: dict[str, str]  # row label -> what is missing
 
@@ -58,19 +60,20 @@ def score_job(job: Job, progress: bool = False) -> JobScores:
         else:
             finished[label] = runs
     if not finished:
-        return JobScores({}, {}, None, unfinished)
+        return JobScores({}, {}, {}, None, unfinished)
     if any(metric in PRESENCE_METRICS for metric in job.benchmark.metrics):
-        return JobScores(_presence(job, finished), {}, None, unfinished)
+        return JobScores(_presence(job, finished), {}, {}, None, unfinished)
     trackers = [tracker for runs in finished.values() for tracker in runs]
     evaluation = evaluate(trackers, job.sequences, job.benchmark.rule, progress=progress)
-    values, fps = {}, {}
+    values, fps, memory = {}, {}, {}
     for scores in evaluation.trackers:
         summary = evaluation.summary(scores)
         values[scores.name] = {
             metric: np.atleast_1d(getattr(summary, SUMMARY_METRICS[metric])) for metric in job.benchmark.metrics
         }
         fps[scores.name] = scores.frames_a_second
-    return JobScores(values, fps, evaluation, unfinished)
+        memory[scores.name] = peak_memory(evaluation, scores)
+    return JobScores(values, fps, memory, evaluation, unfinished)
 
 
 def _presence(job: Job, finished: dict) -> dict[str, dict[str, np.ndarray]]:

@@ -50,7 +50,7 @@ def score_vot_job(job: Job) -> JobScores:
     folder = workspace_of(job)
     labels = list(job.trackers)
     if not is_workspace(folder):
-        return JobScores({}, {}, None, dict.fromkeys(labels, "not run yet"))
+        return JobScores({}, {}, {}, None, dict.fromkeys(labels, "not run yet"))
     rows = make_report(folder, [spec.identifier for spec in _specs(job)]).rows
     values, fps, unfinished = {}, {}, {}
     for label, row in zip(labels, rows, strict=True):
@@ -60,7 +60,7 @@ def score_vot_job(job: Job) -> JobScores:
             continue
         values[label] = {m: np.array([np.nan if v is None else float(v)]) for m, v in found.items()}
         fps[label] = row.frames_per_second or float("nan")
-    return JobScores(values, fps, None, unfinished)
+    return JobScores(values, fps, {}, None, unfinished)
 
 
 def _specs(job: Job) -> list:

@@ -32,7 +32,7 @@ def overall_table(
 ) -> Table:
     """One row a tracker: percentages with 95 % intervals over runs, speed and memory."""
     columns = list(columns)
-    memory = [_memory(evaluation, tracker) for tracker in evaluation.trackers]
+    memory = [peak_memory(evaluation, tracker) for tracker in evaluation.trackers]
     extra = ["fps"] if any(not np.isnan(t.frames_a_second) for t in evaluation.trackers) else []
     extra += ["MiB"] if not np.isnan(memory).all() else []
     header = ["Tracker", "Runs", *columns, *extra]
@@ -178,7 +178,7 @@ def _notes(evaluation: Evaluation) -> list[str]:
     return notes
 
 
-def _memory(evaluation: Evaluation, tracker: TrackerScores) -> float:
+def peak_memory(evaluation: Evaluation, tracker: TrackerScores) -> float:
     """Largest memory of the runs, in MiB; NaN where none was written down."""
     files = [memory_file(run, name) for run in tracker.runs if run.is_dir() for name in evaluation.names]
     return max((read_memory(path) for path in files if path.exists()), default=float("nan"))

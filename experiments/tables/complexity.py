@@ -1,0 +1,19 @@
+"""Section 6.4, the complexity comparison: frames a second and memory of every tracker of both ablations.
+
+Speed and peak memory are columns of every table; this experiment runs the paper's own trackers, once, on the demo
+dataset, which needs the published weights but no benchmark. ``benchmarks/`` measures the pieces.
+"""
+from experiments.definition import Benchmark, Experiment
+from experiments.tables.dimp_comparison import SHORT
+from experiments.tables.rtmdnet_ablation import TRACKERS
+
+EXPERIMENT = Experiment(
+    name="complexity",
+    title="Speed and memory with the published weights",
+    label="Section:experimentComplexity",
+    runs=1,
+    benchmarks=(
+        Benchmark(dataset="demo", trackers=SHORT, metrics=("success",), rule="strict"),
+        Benchmark(dataset="demo", trackers=TRACKERS, metrics=("success",), rule="strict"),
+    ),
+)

@@ -1,0 +1,6 @@
+"""Beyond the paper: forgetting factor 0.95 (after 20 updates an input counts for a third), else as in the paper."""
+from pytracking.tracker.rls_dimp.params import RlsDimpParams
+
+
+def parameters() -> RlsDimpParams:
+    return RlsDimpParams(beta=0.95)
