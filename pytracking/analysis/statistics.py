@@ -15,7 +15,7 @@ _T_975 = (
 )  # fmt: skip
 _Z_975 = 1.959963984540054
 EXACT_UP_TO = 14  # sequences for which all 2^n signs are tried
-RESAMPLES = 20_000
+RESAMPLES = 10_000
 
 
 def t_quantile_975(degrees: int) -> float:
