@@ -25,12 +25,13 @@ def workspace_of(job: Job) -> Path:
 
 def run_vot_job(job: Job, repetitions: int, workers: int, progress: bool = True):
     """Writes the workspace where there is none, then runs what is missing in it; returns the toolkit run's report."""
+    from pytracking.vot.toolkit import require_toolkit
+
+    require_toolkit()  # first, because the modules below import the toolkit
     from pytracking.vot.running import run_workspace
     from pytracking.vot.sequences import find_sequences
-    from pytracking.vot.toolkit import require_toolkit
     from pytracking.vot.workspace import StackChanges, add_trackers, create_workspace, is_workspace
 
-    require_toolkit()
     folder, specs = workspace_of(job), _specs(job)
     if is_workspace(folder):
         add_trackers(folder, specs)
