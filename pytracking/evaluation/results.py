@@ -145,7 +145,7 @@ def _read_bytes(path: str | Path) -> bytes:
 
 
 def _parse_table(data: bytes, source: str | Path, columns: int, finite: bool = True) -> np.ndarray:
-    table = _parse_fast(data, columns)
+    table = parse_numbers(data, columns)
     if table is None or (finite and not np.isfinite(table).all()):
         try:
             lines = data.decode("utf-8").rstrip().splitlines()
@@ -157,8 +157,11 @@ def _parse_table(data: bytes, source: str | Path, columns: int, finite: bool = T
     return table
 
 
-def _parse_fast(data: bytes, columns: int) -> np.ndarray | None:
-    """All numbers at once; None sends the caller to the slow parser, which can name the line."""
+def parse_numbers(data: bytes, columns: int) -> np.ndarray | None:
+    """All numbers of a text at once, as float64 (n, columns); None unless each line has exactly that many.
+
+    None sends the caller to a slower parser, which can say what is wrong with which line.
+    """
     letters = np.frombuffer(data.rstrip() + b"\n", dtype=np.uint8)
     gaps = (letters <= ord(" ")) | (letters == ord(","))
     starts = np.flatnonzero(gaps[:-1] & ~gaps[1:]) + 1  # of every number but the very first

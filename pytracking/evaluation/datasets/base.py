@@ -5,6 +5,7 @@ so that zero padding and image format need not be written down anywhere.
 """
 from __future__ import annotations
 
+import codecs
 import csv
 import os
 import re
@@ -15,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from pytracking.evaluation.results import parse_numbers
 from pytracking.evaluation.sequence import Sequence, SequenceError, SequenceList
 from pytracking.utils.image_io import IMAGE_SUFFIXES
 
@@ -102,7 +104,8 @@ def frames_of(name: str, folder: Path, first: int | None = None, count: int | No
     if absent or not wanted:
         detail = f"frame {absent[0]} first" if absent else f"none from number {first} on"
         raise MissingPartError(f"{name}: {len(absent)} of {len(wanted)} frames missing in {folder} ({detail})")
-    return [os.path.join(folder, images[number]) for number in wanted]
+    prefix = os.path.join(folder, "")
+    return [prefix + images[number] for number in wanted]
 
 
 @lru_cache(maxsize=4)  # clips of one video follow each other
@@ -112,10 +115,12 @@ def _list_images(folder: str) -> dict[int, str]:
         return {}
     images = {}
     for entry in os.listdir(folder):
-        stem, suffix = os.path.splitext(entry)
-        digits = re.findall(r"\d+", stem) if suffix.lower() in IMAGE_SUFFIXES else None
-        if digits and not stem.startswith("."):
-            images[int(digits[-1])] = entry
+        stem, _, suffix = entry.rpartition(".")
+        if "." + suffix.lower() not in IMAGE_SUFFIXES or stem.startswith("."):
+            continue
+        digits = stem if stem.isdecimal() else (re.findall(r"\d+", stem) or [""])[-1]
+        if digits:
+            images[int(digits)] = entry
     return images
 
 
@@ -136,9 +141,18 @@ def read_numbers(path: Path, columns: int | tuple[int, ...]) -> np.ndarray:
     """
     allowed = (columns,) if isinstance(columns, int) else columns
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        data = path.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise MissingPartError(f"{path.parent.name}: cannot read {path} ({error.strerror})") from error
+    for count in allowed:
+        table = parse_numbers(data, count)
+        if table is not None:
+            return table
+    return _read_line_by_line(path, data.decode("utf-8", errors="replace"), allowed)
+
+
+def _read_line_by_line(path: Path, text: str, allowed: tuple[int, ...]) -> np.ndarray:
+    """Like :func:`read_numbers`, but also through blank lines and semicolons, and able to name a bad line."""
     rows: list[list[float]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.replace(",", " ").replace(";", " ").split()
