@@ -46,7 +46,7 @@ class PlainDense:
         self.matrix = self.matrix - torch.outer(k, k) / (1 + x @ k)
 
 
-def measure_filter(dim: int = 8192, steps: int = 100, products: int = 5, rounds: int = 12) -> dict:
+def measure_filter(dim: int = 8192, steps: int = 100, products: int = 5, rounds: int = 8) -> dict:
     """RLS-DiMP's filter: an update followed by five products with one row, a hundred times."""
     inputs, g = torch.randn(steps, dim), torch.randn(dim)
     dense = PlainDense(dim, 0.1)
@@ -60,7 +60,7 @@ def measure_filter(dim: int = 8192, steps: int = 100, products: int = 5, rounds:
     factored = [math.inf] * steps
     for number in tqdm(range(rounds), desc=f"filter, p = {dim}"):
         x = inputs[number % steps]
-        if number < 6:
+        if number < 3:
             for name, update in (("in place", dense.update_in_place), ("released", dense.update_as_released)):
                 best[name] = min(best[name], seconds(lambda u=update, x=x: step(u, lambda g: dense.matrix @ g, x)))
         inverse = InverseCorrelation(dim, delta=0.1)

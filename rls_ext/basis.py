@@ -8,6 +8,7 @@ from torch import Tensor
 
 _LOW_SCALE = 2.0**-24  # remainders of float32 rows are at most this, so divided by it they suit float16
 _WIDENED_ENTRIES = 2**20  # of Q, in the core's precision at once
+_SMALL_DIM = 1024
 _GROWTH = 20  # rows by which a small basis grows
 _buffers = threading.local()  # a new large block of memory at every update costs more than the arithmetic in it
 
@@ -91,7 +92,9 @@ class OrthonormalBasis:
                 along = rest @ high.T  # (b, rows of the part)
             else:
                 high, low = _widened(self._high[part], self.core), _widened(self._low[part], torch.float32)
-                along = torch.add(rest @ high.T, rest.float() @ low.T, alpha=_LOW_SCALE)
+                along = rest @ high.T
+                if self.dim <= _SMALL_DIM:  # else the remainders' part of it is as good as orthogonal
+                    along.add_(rest.float() @ low.T, alpha=_LOW_SCALE)
                 rest.sub_(along.float() @ low, alpha=_LOW_SCALE)
             rest.addmm_(along, high, alpha=-1)
             h[:, part] += along
@@ -113,10 +116,10 @@ class OrthonormalBasis:
         self.rows = len(self._high)
 
     def _reserve(self, capacity: int) -> None:
-        grown = self._high.new_zeros(capacity, self.dim)
+        grown = self._high.new_empty(capacity, self.dim)
         grown[: self.rows] = self.matrix
         if self._low is not None:
-            low = self._low.new_zeros(capacity, self.dim)
+            low = self._low.new_empty(capacity, self.dim)
             low[: self.rows] = self._low[: self.rows]
             self._low = low
         self._high = grown
