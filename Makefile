@@ -4,8 +4,7 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 SETUP := pyproject.toml constraints.txt install.sh tools/opencv-python/pyproject.toml
 TEST_EXTRAS := dev,jpeg,vot,web,ray,train
-# The paper's tracker on its bundled network; a checkout without it still has something to show.
-DEMO ?= $(if $(wildcard ltr/bundled/dimp_mobile.pth),rls_dimp default,opencv csrt)
+DEMO ?= rls_dimp default
 
 .PHONY: demo test lint clean
 
