@@ -1,12 +1,15 @@
 """One layer's matrix P_n, applied to mini-batches at the least cost."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from rls_ext import InverseCorrelation
 
 PENDING_LIMIT = 64  # inputs that P may lag behind before it takes them in
+GROWTH = 5  # mini-batches' worth of new products that the table makes room for at once
 
 
 class LayerMemory:
@@ -24,8 +27,9 @@ class LayerMemory:
     def __init__(self, inverse: InverseCorrelation) -> None:
         self.inverse = inverse
         self._inputs: list[Tensor] = []  # x_j (p,) that P has not taken in
-        self._changes: Tensor | None = None  # u_j as rows (n, p)
+        self.changes: Tensor | None = None  # u_j as rows (n, p)
         self._cache = ProductCache()
+        self.before_settling: list[Callable[[], None]] = []  # called while the changes that P takes in are still known
 
     @property
     def alpha(self) -> float:
@@ -58,12 +62,16 @@ class LayerMemory:
         Returns:
             rows P_n, (b, p).
         """
-        products = self._with_resting_p(rows, negatives)
         virtual_input = seen.mean(dim=0)
-        if self.inverse.beta != 1 or len(self._inputs) >= PENDING_LIMIT:
-            self.inverse.update(torch.stack([*self._inputs, virtual_input]))
-            self._settle()
+        if self.inverse.beta != 1:
+            self.inverse.update(virtual_input)
             return self.inverse.precondition(rows)
+        if len(self._inputs) >= PENDING_LIMIT:
+            self._take_in()
+        if negatives is None:
+            products = self.inverse.precondition(rows)
+        else:
+            products = self._cache.products(rows, negatives, self.inverse)
         mean_product = products.mean(dim=0) if seen is rows else self.inverse.precondition(virtual_input)
         self._remember(virtual_input, mean_product)
         return self._minus_changes(rows, products)
@@ -72,29 +80,24 @@ class LayerMemory:
         """rows P_n (b, p)."""
         return self._minus_changes(rows, self.inverse.precondition(rows))
 
-    def _with_resting_p(self, rows: Tensor, negatives: Tensor | None) -> Tensor:
-        if negatives is None or self.inverse.beta != 1:
-            return self.inverse.precondition(rows)
-        return self._cache.products(rows, negatives, self.inverse)
-
     def _remember(self, virtual_input: Tensor, product: Tensor) -> None:
         product = self._minus_changes(virtual_input[None], product[None])[0]  # P_(n-1) x_n
         change = product * torch.rsqrt(1 + torch.dot(virtual_input, product).clamp(min=0))
         self._inputs.append(virtual_input)
-        self._changes = change[None] if self._changes is None else torch.cat([self._changes, change[None]])
+        self.changes = change[None] if self.changes is None else torch.cat([self.changes, change[None]])
 
     def _minus_changes(self, rows: Tensor, products: Tensor) -> Tensor:
-        if self._changes is None:
+        if self.changes is None:
             return products
-        return torch.addmm(products, rows @ self._changes.T, self._changes, alpha=-1)
+        return torch.addmm(products, rows @ self.changes.T, self.changes, alpha=-1)
 
     def _take_in(self) -> None:
-        if self._inputs:
-            self.inverse.update(torch.stack(self._inputs))
-        self._settle()
-
-    def _settle(self) -> None:
-        self._inputs, self._changes = [], None
+        if not self._inputs:
+            return
+        for notice in self.before_settling:
+            notice()
+        self.inverse.update(torch.stack(self._inputs))
+        self._inputs, self.changes = [], None
         self._cache.forget()
 
 
@@ -128,7 +131,7 @@ class ProductCache:
     def _store(self, numbers: Tensor, products: Tensor) -> None:
         end = self._used + len(products)
         if self._table is None or end > len(self._table):
-            grown = products.new_empty((end + 2 * len(products), products.shape[1]))
+            grown = products.new_empty((end + GROWTH * len(numbers), products.shape[1]))
             if self._table is not None:
                 grown[: self._used] = self._table[: self._used]
             self._table = grown

@@ -75,7 +75,7 @@ class RLSDescent(PlainDescent):
             outputs = gradient.outputs if factor is None else gradient.outputs * factor
             step = self._product(number, outputs, products[:, :-1], products[:, -1])
             if params.decay == "preconditioned":
-                self.decaying[number].add_to(step, self.weight_decay, seen.mean(dim=0))
+                self.decaying[number].add_to(step, self.weight_decay)
             steps.append(step)
         if params.clip == "after":
             clip_together(steps, params.gradient_clip)
