@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from ltr.models.tracking.dimpnet import DiMPNet
+from ltr.weights import find_weights
+from pytracking.evaluation.tracker import FallbackWeightsWarning, MissingWeightsError, Tracker
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import DimpParams, with_recommendations
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
@@ -156,3 +158,17 @@ def test_debug_views_are_written_as_files(network, frames, tmp_path: Path, monke
     assert [path.name for path in sorted((tmp_path / "views").iterdir())] == ["frame_00004.png"]
     run(RlsDimpTracker(replace(params, debug=2), network), frames[:3])
     assert (tmp_path / "views" / "frame_00002.png").stat().st_size > 1000
+
+
+def test_default_runs_on_the_bundled_network_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTRACKING_NETWORK_PATH", str(tmp_path))
+    if find_weights("dimp_mobile", [tmp_path]) is None:
+        pytest.skip("the bundled network dimp_mobile is not in this copy of the package")
+    tracker = Tracker("rls_dimp", "default")
+    with pytest.warns(FallbackWeightsWarning, match="dimp_mobile"):
+        made = tracker.create_tracker({"device": "cpu"})
+    assert tracker.results_dir.name == "default@dimp_mobile"
+    recommended = made.network.metadata.get("tracker", {})
+    assert {name: getattr(made.params, name) for name in recommended} == recommended
+    with pytest.raises(MissingWeightsError, match="dimp50.pth"):
+        Tracker("rls_dimp", "default", strict_weights=True).create_tracker()

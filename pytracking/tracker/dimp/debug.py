@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+INTERACTIVE_BACKENDS = ("gtk3agg", "gtk3cairo", "gtk4agg", "gtk4cairo", "macosx", "qt5agg", "qtagg", "tkagg", "wxagg")
+
 
 class DebugViews:
     """Draws nothing at level 0, each update's frame at level 1, every frame at level 2 and above.
 
-    Figures go to ``folder`` as ``frame_00042.png``, or to a window where no folder is given. matplotlib is only
-    imported when something is drawn.
+    Figures go to ``folder`` as ``frame_00042.png``. Without a folder they go to a window where matplotlib can open one,
+    else to ``debug_views`` in the working directory. matplotlib is only imported when something is drawn.
     """
 
     def __init__(self, level: int, folder: Path | str | None = None) -> None:
@@ -54,12 +56,15 @@ class DebugViews:
         figure.colorbar(shown, ax=axes[0, 1])
         axes[1, 0].plot(self._frames, self._loss, marker=".")
         axes[1, 0].set(title="loss when an update starts", xlabel="frame")
-        axes[1, 1].plot(self._frames, self._rank, marker=".", label="rank of P's change")
-        axes[1, 1].plot(self._frames, self._kibibytes, marker=".", label="size of P, KiB")
+        axes[1, 1].plot(self._frames, self._rank, marker=".")
         axes[1, 1].set(title="what the learner keeps", xlabel="frame")
-        axes[1, 1].legend(loc="upper left")
-        if self.folder is None:
+        axes[1, 1].set_ylabel("rank of P's change", color="C0")
+        size = axes[1, 1].twinx()
+        size.plot(self._frames, self._kibibytes, marker=".", color="C1")
+        size.set_ylabel("size of P, KiB", color="C1")
+        if self.folder is None and plt.get_backend().lower() in INTERACTIVE_BACKENDS:
             plt.pause(0.001)
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        figure.savefig(self.folder / f"frame_{frame_number:05d}.png", dpi=80)
+        folder = self.folder or Path("debug_views")
+        folder.mkdir(parents=True, exist_ok=True)
+        figure.savefig(folder / f"frame_{frame_number:05d}.png", dpi=80)
