@@ -27,7 +27,7 @@ TRACKERS = {
     "dimp": ("dimp", "dimp50"),
     "dimp_bgd": ("dimp", "bgd"),
     "rls_rtmdnet": ("rls_rtmdnet", "default"),
-    "rtmdnet": ("rtmdnet", "default"),
+    "rtmdnet": ("rtmdnet", "rtmdnet"),
     "csrt": ("opencv", "csrt"),
     "kcf": ("opencv", "kcf"),
     "nano": ("opencv", "nano"),

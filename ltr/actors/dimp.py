@@ -41,7 +41,8 @@ class DimpActor(nn.Module):
         overlap_window: side in pixels (a multiple of 16) of a window around the target that the IoU-Net is trained in,
             since its convolutions need no more than the neighbourhood of the boxes; None for the whole crop.
         weights: factors of the loss terms.
-        finish_features: turns cached features into those that the network's parts take.
+        overlap_dropout: probability with which the IoU-Net misses a channel in all frames of an example, so that
+            it cannot learn a training set of few objects by heart.
     """
 
     def __init__(
@@ -54,14 +55,14 @@ class DimpActor(nn.Module):
         proposals: int = 8,
         overlap_window: int | None = None,
         weights: DimpLossWeights | None = None,
-        finish_features: nn.Module | None = None,
+        overlap_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.network = network
         self.train_frames, self.label_sigma = train_frames, label_sigma
         self.iterations, self.proposals, self.overlap_window = iterations, proposals, overlap_window
         self.weights = weights or DimpLossWeights()
-        self.finish_features = finish_features
+        self.overlap_dropout = overlap_dropout
 
     def forward(self, batch: dict) -> tuple[Tensor, dict[str, Tensor]]:
         boxes = batch["boxes"]  # (B, frames, 4)
@@ -79,11 +80,19 @@ class DimpActor(nn.Module):
 
     def _features(self, batch: dict) -> dict[str, Tensor]:
         if "features" in batch:
-            features = {name: value.float() for name, value in batch["features"].items()}
-            return features if self.finish_features is None else self.finish_features(features)
+            return {name: value.float() for name, value in batch["features"].items()}
         images = batch["images"]
         flat = self.network.feature_extractor(normalised(images.flatten(0, 1)), ["layer2", "layer3"])
         return {name: value.unflatten(0, images.shape[:2]) for name, value in flat.items()}
+
+    def _thinned(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
+        if not self.training or self.overlap_dropout == 0:
+            return features
+        result = {}
+        for name, value in features.items():
+            kept = torch.rand(len(value), 1, value.shape[2], 1, 1, device=value.device) > self.overlap_dropout
+            result[name] = value * (kept.float() / (1 - self.overlap_dropout))
+        return result
 
     def _classification(self, features: Tensor, boxes: Tensor) -> tuple[list[Tensor], Tensor]:
         n = self.train_frames
@@ -98,6 +107,7 @@ class DimpActor(nn.Module):
 
     def _overlap(self, features: dict[str, Tensor], boxes: Tensor) -> Tensor:
         n = self.train_frames
+        features = self._thinned(features)
         reference, reference_boxes = {name: value[:, 0] for name, value in features.items()}, boxes[:, 0]
         tested, truth = {name: value[:, n:].flatten(0, 1) for name, value in features.items()}, boxes[:, n:]
         if self.overlap_window is not None:

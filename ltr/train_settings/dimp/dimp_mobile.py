@@ -28,14 +28,33 @@ from ltr.trainers.plan import RunOptions, TrainingPlan, cosine_decay
 
 GEOMETRY = CropGeometry(output_side=256, search_area=4.5)
 LAYERS = ["layer2", "layer3"]
-NETWORK = {"taps": {"layer2": "6", "layer3": "13"}, "out_feature_dim": 128, "filter_size": 4}
+NETWORK = {
+    "taps": {"layer2": "6", "layer3": "13"},
+    "out_feature_dim": 128,
+    "filter_size": 4,
+    "iou_input_dim": [48, 48],  # a small IoU-Net: with more channels it learns the few real objects by heart
+    "iou_inter_dim": [48, 48],
+    "iou_reference_dim": 32,
+}
 PROCESSING = DimpProcessing(
     geometry=GEOMETRY,
     train_jitter=Jitter(centre=3.0, scale=0.25),
     test_jitter=Jitter(centre=4.0, scale=0.35),
     augmentation=Augmentation(blur=0.1),
 )
-TRACKER = {"image_sample_size": 256, "search_area_scale": 4.5}
+#: what the tracker does differently on this network than on the published ones, see docs/training.md
+TRACKER = {
+    "image_sample_size": 256,
+    "search_area_scale": 4.5,
+    "learning_rate": 0.02,
+    "train_skipping": 5,
+    "target_not_found_threshold": 0.2,
+    "window_output": True,
+    "perform_hn_without_windowing": True,
+    "interpolate_peak": True,
+    "scale_step": 1.04,
+    "refinement_weight": 0.2,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +66,7 @@ class Amounts:
     real_parts: int = 3
     validation_size: int = 240  # examples of the validation sequences, for the log alone
     classifier_epochs: int = 10
-    boxes_epochs: int = 20
+    boxes_epochs: int = 9
     batch_size: int = 16
 
 
@@ -72,7 +91,14 @@ def build(options: RunOptions) -> TrainingPlan:
     weights = {"classifier": DimpLossWeights(overlap=0), "boxes": DimpLossWeights.only_overlap(), None: None}
     epochs = options.epochs or (amounts.classifier_epochs if options.only == "classifier" else amounts.boxes_epochs)
     return TrainingPlan(
-        actor=DimpActor(network, weights=weights[options.only], label_sigma=0.9, proposals=16, overlap_window=160),
+        actor=DimpActor(
+            network,
+            weights=weights[options.only],
+            label_sigma=0.9,
+            proposals=16,
+            overlap_window=160,
+            overlap_dropout=0.45,
+        ),
         examples=FeatureCache(training),
         validation=FeatureCache(validation) if validation else None,
         parameter_groups=parameter_groups(network, options.only),
@@ -106,7 +132,7 @@ def parameter_groups(network: DiMPNet, only: str | None) -> list[dict]:
             {"params": list(classifier.filter_initializer.parameters()), "lr": 1e-4},
             {"params": list(classifier.filter_optimizer.parameters()), "lr": 1e-3},
         ],
-        "boxes": [{"params": list(network.bb_regressor.parameters()), "lr": 1e-3}],
+        "boxes": [{"params": list(network.bb_regressor.parameters()), "lr": 1e-3, "weight_decay": 1e-3}],
     }
     return groups["classifier"] + groups["boxes"] if only is None else groups[only]
 
