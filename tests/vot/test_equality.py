@@ -59,6 +59,8 @@ def test_identity_and_opencv(make_workspace, tmp_path):
     ]
     specs = [TrackerSpec.parse("identity:default"), TrackerSpec.parse("opencv:kcf")]
     compare(make_workspace, tmp_path, sources, specs, repetitions=4)
+    vot("report", "--workspace", str(tmp_path / "official"), "--name", "page", "identity-default", cwd=tmp_path)
+    assert "identity:default" in (tmp_path / "official" / "reports" / "page" / "report.html").read_text()
 
 
 def rls_dimp(tmp_path: Path) -> TrackerSpec:
