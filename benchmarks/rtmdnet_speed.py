@@ -113,7 +113,7 @@ def benchmark_track(spec: str, frames: int, rank: int) -> None:
     for image in tqdm(images[1:], desc="frames"):
         for name, tracker in trackers.items():
             seconds[name] += thread_seconds(lambda each=tracker, shown=image: each.track(shown))
-    print(f"{frames} frames, {spec} network with random weights" + (f", P taught up to rank {rank} before" if rank else ""))
+    print(f"{frames} frames, {spec} network with random weights, P taught up to rank {rank} beforehand")
     for name, total in seconds.items():
         learner = trackers[name].learner
         state = f"rank {learner.rank}, P and its products {learner.nbytes / MIB:.1f} MiB"

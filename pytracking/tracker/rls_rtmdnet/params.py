@@ -17,6 +17,10 @@ class RLSRTMDNetParams(RTMDNetParams):
 
     delta: tuple[float, float, float] = (5e-4, 5e-4, 5e-4)  # P_0 = I/delta of fc4, fc5, fc6
     beta: float = 1.0  # forgetting factor; 1 forgets nothing
-    clip: Literal["before", "after"] = "before"  # preconditioning the gradient; the released code: "after"
-    decay: Literal["preconditioned", "plain"] = "preconditioned"  # of the weights; the released code: "plain"
+    # The norm that gradient_clip limits: of the gradient "before", or of what is stepped by "after" P is applied. The
+    # paper is silent; "before" makes steps 1/delta = 2000 times longer, and the tracker fails (docs/rtmdnet.md).
+    clip: Literal["before", "after"] = "after"
+    # The weights' decay is a part of the gradient and so multiplied by P (and clipped with it), or "plain": added by
+    # the optimizer after preconditioning and clipping, as in the released code.
+    decay: Literal["preconditioned", "plain"] = "preconditioned"
     virtual_input: Literal["after_dropout", "before_dropout"] = "after_dropout"  # the released code: "before_dropout"
