@@ -6,6 +6,7 @@ below that of one more search patch.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -41,7 +42,7 @@ def scale_factor(
 def best_exponent(peaks: Sequence[float]) -> float:
     """Where the parabola through three values at -1, 0, 1 is highest, within these ends; 0 where none is positive."""
     smaller, same, larger = peaks
-    if max(peaks) <= 0:
+    if not all(map(math.isfinite, peaks)) or max(peaks) <= 0:
         return 0.0
     bend = smaller - 2 * same + larger
     if bend >= 0:  # no top between the ends
