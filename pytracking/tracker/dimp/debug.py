@@ -62,6 +62,7 @@ class DebugViews:
         size = axes[1, 1].twinx()
         size.plot(self._frames, self._kibibytes, marker=".", color="C1")
         size.set_ylabel("size of P, KiB", color="C1")
+        size.set_ylim(bottom=0)
         if self.folder is None and plt.get_backend().lower() in INTERACTIVE_BACKENDS:
             plt.pause(0.001)
             return
