@@ -48,11 +48,13 @@ TRACKER = {
     "search_area_scale": 4.5,
     "learning_rate": 0.02,
     "train_skipping": 5,
+    "step_length": 0.015,
     "target_not_found_threshold": 0.2,
     "window_output": True,
     "perform_hn_without_windowing": True,
     "interpolate_peak": True,
     "scale_step": 1.04,
+    "scale_patch_part": 0.375,
     "refinement_weight": 0.2,
 }
 
