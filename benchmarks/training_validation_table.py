@@ -56,7 +56,7 @@ def table(evaluation: Evaluation) -> str:
     rows = []
     for scores in evaluation.trackers:
         summary = evaluation.summary(scores)
-        auc, precision = (float(np.mean(value)) / 100 for value in (summary.auc, summary.precision))
+        auc, precision = (float(np.mean(value)) for value in (summary.auc, summary.precision))
         rows.append((auc, f"| {scores.name} | {auc:.3f} | {precision:.3f} | {scores.frames_a_second:.1f} |"))
     lines = ["| tracker | AUC | precision | frames/s |", "|---|---|---|---|"]
     return "\n".join(lines + [line for _, line in sorted(rows, reverse=True)])
@@ -68,7 +68,7 @@ def table_by_sequence(evaluation: Evaluation) -> str:
         "| sequence | " + " | ".join(scores.name for scores in evaluation.trackers) + " |",
         "|---" * (len(evaluation.trackers) + 1) + "|",
     ]
-    columns = [evaluation.sequence_scores(scores).mean(axis=0) / 100 for scores in evaluation.trackers]
+    columns = [evaluation.sequence_scores(scores).mean(axis=0) for scores in evaluation.trackers]
     for place, name in enumerate(evaluation.names):
         lines.append(f"| {name} | " + " | ".join(f"{column[place]:.3f}" for column in columns) + " |")
     return "\n".join(lines)

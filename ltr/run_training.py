@@ -39,7 +39,8 @@ def train(
         torch.set_num_threads(options.threads)
     device = distributed.start(options.device)
     try:
-        plan = importlib.import_module(f"ltr.train_settings.{family}.{setting}").build(options)
+        with distributed.main_process_first():
+            plan = importlib.import_module(f"ltr.train_settings.{family}.{setting}").build(options)
         if init is not None:
             load_initial(plan.actor.network, init)
         trainer = Trainer(plan, options, device)

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import distributed, nn
@@ -35,6 +37,16 @@ def start(device_name: str) -> torch.device:
 def stop() -> None:
     if distributed.is_available() and distributed.is_initialized():
         distributed.destroy_process_group()
+
+
+@contextmanager
+def main_process_first() -> Iterator[None]:
+    """Lets the main process go through a block alone before the others do: it writes caches that they read."""
+    if process_count() > 1 and not is_main_process():
+        distributed.barrier()
+    yield
+    if process_count() > 1 and is_main_process():
+        distributed.barrier()
 
 
 def wrapped(actor: nn.Module, device: torch.device) -> nn.Module:
