@@ -8,6 +8,7 @@ import torch
 
 from ltr.checkpoint import load_network, read_checkpoint
 from ltr.run_training import main, setting_names, train
+from ltr.trainers.merge import merge
 from ltr.trainers.plan import RunOptions
 from ltr.trainers.trainer import Trainer
 
@@ -108,3 +109,21 @@ def test_missing_path_names_the_variable(tmp_path: Path, monkeypatch, capsys: py
 def test_unknown_setting_lists_the_known(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="dimp dimp_mobile"):
         train("dimp", "dimp51", smoke_options(tmp_path))
+
+
+def test_separately_trained_parts_are_joined(tmp_path: Path) -> None:
+    paths = {
+        only: train("dimp", "dimp_mobile", smoke_options(tmp_path / only, only=only, cache_folder=tmp_path / "cache"))
+        for only in ("classifier", "boxes")
+    }
+    merge(tmp_path / "joined.pth", paths["classifier"], paths["boxes"], {"note": "joined"})
+    joined, classifier, boxes = (
+        read_checkpoint(path).net for path in (tmp_path / "joined.pth", paths["classifier"], paths["boxes"])
+    )
+    assert_equal(
+        joined,
+        {name: (boxes if name.startswith("bb_regressor.") else classifier)[name] for name in classifier},
+    )
+    head = "classifier.feature_extractor.0.weight"
+    assert not torch.equal(classifier[head], boxes[head])  # each run trained its own part alone
+    assert load_network(tmp_path / "joined.pth").metadata["note"] == "joined"
