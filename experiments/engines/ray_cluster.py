@@ -87,13 +87,13 @@ class RayPool:
         return Outcome(task, seconds, error)
 
 
-def wait_for_nodes(nodes: int, seconds: float = 60.0) -> int:
-    """Waits until a cluster has so many living nodes, and says how many it has."""
+def wait_for_nodes(nodes: int, seconds: float = 60.0, *, exactly: bool = False) -> int:
+    """Waits until a cluster has so many living nodes (or more, unless ``exactly``), and says how many it has."""
     import ray
 
     deadline = time.monotonic() + seconds
     while True:
         alive = sum(node["Alive"] for node in ray.nodes())
-        if alive >= nodes or time.monotonic() > deadline:
+        if alive == nodes or (alive > nodes and not exactly) or time.monotonic() > deadline:
             return alive
         time.sleep(0.5)

@@ -27,6 +27,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"error: the page needs the extra 'web' ({error.name} is missing): pip install 'rls-tracking[web]'",
               file=sys.stderr)
         return 2
+    from pytracking.evaluation import get_dataset
     from pytracking.web.settings import SettingsError, WebSettings
 
     with tempfile.TemporaryDirectory(prefix="pytracking-uploads-") as uploads:
@@ -39,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
         except SettingsError as error:
             print(f"error: {error}", file=sys.stderr)
             return 2
+        if settings.demo:
+            get_dataset("demo")  # rendered here, with its progress bar, not while the first page waits
         query = f"/?token={settings.token}" if settings.token else "/"
         print(f"open http://{settings.host}:{settings.port}{query}   (Ctrl-C ends the server)", flush=True)
         uvicorn.run(create_app(settings), host=settings.host, port=settings.port, log_level="warning")

@@ -12,8 +12,10 @@ import sys
 import time
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
+import torch
 
 from pytracking.evaluation import Tracker
 from pytracking.evaluation.results import boxes_file, read_boxes, read_scores, read_times, scores_file, times_file
@@ -149,6 +151,9 @@ def test_results_of_other_parameters_are_not_mixed(sequences):
 
 
 def _evaluate(sequences) -> None:
+    """In a forked process, which has none of the threads that libraries of the parent would wait for."""
+    torch.set_num_threads(1)
+    cv2.setNumThreads(0)
     run(sequences, Spec(RandomWalk))
 
 
@@ -190,7 +195,9 @@ def test_dying_in_the_middle_of_a_write_leaves_no_result(tmp_path):
         target=_evaluate_until_a_file_is_too_large, args=(sequences, 2000)
     )
     process.start()
-    process.join()
+    process.join(60)
+    if process.exitcode is None:
+        process.kill()
     assert process.exitcode == -signal.SIGXFSZ
     unfinished = [path for path in folder.iterdir() if path.stat().st_size == 2000]
     assert len(unfinished) == 1, "it died while it wrote the boxes"
@@ -200,6 +207,7 @@ def test_dying_in_the_middle_of_a_write_leaves_no_result(tmp_path):
 
 
 PROGRAM = """
+import signal
 import sys
 from pathlib import Path
 from pytracking.evaluation.datasets.folder import load
@@ -207,6 +215,7 @@ from pytracking.evaluation.running import run_dataset
 from tests.evaluation.trackers import Slow, Spec
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores Ctrl-C
     run_dataset(load(Path(sys.argv[1])), [Spec(Slow)], threads=2, progress=False)
 """
 

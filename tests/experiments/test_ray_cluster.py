@@ -57,7 +57,7 @@ def test_a_node_that_dies_loses_nothing(experiment, results, cluster, monkeypatc
         killer = KillAfterFirst(pool, cluster)
         (summary,) = run_experiment(experiment, jobs, workers=1, pool=killer, progress=False)
         killer.thread.join()
-        assert sum(node["Alive"] for node in ray.nodes()) == 1
+        assert wait_for_nodes(1, exactly=True) == 1, "the node is dead, and known to be"
     assert "6 sequences tracked" in summary and "0 failed" in summary
     assert boxes_by_run(jobs) == expected
 

@@ -18,6 +18,7 @@ TRACKERS = ("identity/default", "opencv/kcf")
 
 @pytest.fixture
 def page(browser, serve, tmp_path):
+    get_dataset("demo")  # rendered before the clock of the page's time-outs runs
     app = create_app(WebSettings(uploads=tmp_path / "uploads", default_tracker="identity/default"))
     page = browser.new_page(viewport={"width": 1280, "height": 800}, accept_downloads=True)
     page.set_default_timeout(WAIT)

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -21,17 +23,21 @@ from pytracking.utils.names import unknown_name_message
 from pytracking.utils.progress import progress_bar
 
 
+_rendering = threading.Lock()  # a server asks from several threads: one of them renders, the others wait
+
+
 class DemoRenderError(RuntimeError):
     """This machine rendered other pixels than the reference; results on them could not be compared."""
 
 
 def load(root: Path | None = None, variant: str | None = None) -> SequenceList:
     """All demo sequences; ``root`` is where they are kept, by default the cache folder."""
-    missing = [scenario for scenario in SCENARIOS if not _folder(scenario, root).is_dir()]
-    frames = sum(scenario.frames for scenario in missing)
-    with progress_bar(total=frames, unit="frame", desc="rendering demo", disable=not missing) as bar:
-        for scenario in missing:
-            _render_to_disk(scenario, root, bar)
+    with _rendering:
+        missing = [scenario for scenario in SCENARIOS if not _folder(scenario, root).is_dir()]
+        frames = sum(scenario.frames for scenario in missing)
+        with progress_bar(total=frames, unit="frame", desc="rendering demo", disable=not missing) as bar:
+            for scenario in missing:
+                _render_to_disk(scenario, root, bar)
     return SequenceList(_sequence(scenario, root) for scenario in SCENARIOS)
 
 
@@ -39,8 +45,9 @@ def load_sequence(name: str, root: Path | None = None) -> Sequence:
     """One demo sequence; renders no other."""
     for scenario in SCENARIOS:
         if scenario.name == name:
-            if not _folder(scenario, root).is_dir():
-                _render_to_disk(scenario, root, None)
+            with _rendering:
+                if not _folder(scenario, root).is_dir():
+                    _render_to_disk(scenario, root, None)
             return _sequence(scenario, root)
     raise ValueError(unknown_name_message("demo sequence", name, [scenario.name for scenario in SCENARIOS]))
 
@@ -53,8 +60,8 @@ def _folder(scenario: Scenario, root: Path | None) -> Path:
 def _render_to_disk(scenario: Scenario, root: Path | None, bar: tqdm | None) -> None:
     """Renders into a temporary folder, which gets its name when it is complete."""
     final = _folder(scenario, root)
-    work = final.with_name(f".{scenario.name}~{os.getpid()}")
-    shutil.rmtree(work, ignore_errors=True)
+    final.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{scenario.name}~", dir=final.parent))
     boxes, visible, digest = [], [], Digest()
     try:
         for number, frame in enumerate(render_sequence(scenario), start=1):
@@ -71,8 +78,11 @@ def _render_to_disk(scenario: Scenario, root: Path | None, bar: tqdm | None) -> 
             )
         (work / "groundtruth_rect.txt").write_text("\n".join(boxes) + "\n")
         (work / "visible_percent.txt").write_text("\n".join(visible) + "\n")
-        if not final.is_dir():  # another process may have been faster
+        try:
             os.rename(work, final)
+        except OSError:
+            if not final.is_dir():  # else another process was faster, with the same pixels
+                raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
