@@ -22,7 +22,6 @@ from pytracking.utils.image_io import write_image
 from pytracking.utils.names import unknown_name_message
 from pytracking.utils.progress import progress_bar
 
-
 _rendering = threading.Lock()  # a server asks from several threads: one of them renders, the others wait
 
 
