@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 
 COMMANDS = {
@@ -26,7 +27,11 @@ def main(argv: list[str] | None = None) -> int:
     module = importlib.import_module(f"pytracking.cli.{command}")
     command_parser = argparse.ArgumentParser(prog=f"python -m pytracking {command}", description=COMMANDS[command])
     module.add_arguments(command_parser)
-    return module.run(command_parser.parse_args(argv[1:])) or 0
+    try:
+        return module.run(command_parser.parse_args(argv[1:])) or 0
+    except BrokenPipeError:  # the reader, `head` for instance, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 if __name__ == "__main__":
