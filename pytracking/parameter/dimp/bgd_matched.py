@@ -11,5 +11,4 @@ DELTA = 0.1  # of RLS-DiMP
 
 
 def parameters() -> DimpParams:
-    params = bgd.parameters()
-    return replace(params, step_length=params.step_length / DELTA)
+    return replace(bgd.parameters(), step_factor=1 / DELTA)

@@ -6,5 +6,4 @@ from pytracking.tracker.dimp.params import DimpParams
 
 
 def parameters() -> DimpParams:
-    params = bgd_long_term.parameters()
-    return replace(params, step_length=params.step_length / bgd_matched.DELTA)
+    return replace(bgd_long_term.parameters(), step_factor=1 / bgd_matched.DELTA)

@@ -56,7 +56,7 @@ class DimpTracker(BaseTracker):
         if params.learner == "steepest_descent":
             learner: OnlineLearner = SteepestDescentLearner(self.network.classifier.filter_optimizer)
         elif params.learner == "gradient_descent":
-            learner = GradientDescentLearner(params.step_length)
+            learner = GradientDescentLearner(params.step_length * params.step_factor)
         else:
             raise ValueError(f"learner must be 'steepest_descent' or 'gradient_descent', got {params.learner!r}")
         return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)

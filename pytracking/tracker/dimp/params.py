@@ -67,6 +67,7 @@ class DimpParams(TrackerParams):
     # Online learning
     learner: Literal["steepest_descent", "gradient_descent"] = "steepest_descent"  # of the update stage
     step_length: float = 3e-2  # of gradient descent (the paper's for short-term benchmarks)
+    step_factor: float = 1.0  # on the step length, also on one that a network recommends; 1 / delta: as long as RLS's
     ema_alpha: float = 1.0  # part of the newly learnt filter in the moving average after each update; 1: no average
     update_classifier: bool = True
     train_skipping: int = 20  # frames between regular updates

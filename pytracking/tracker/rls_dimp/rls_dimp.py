@@ -23,7 +23,7 @@ class RlsDimpTracker(DimpTracker):
     def make_learner(self) -> OnlineLearner:
         params = self.params
         learner = RlsLearner(
-            params.step_length,
+            params.step_length * params.step_factor,
             delta=params.delta,
             beta=params.beta,
             block_input=_make_block_input(params),
