@@ -1,26 +1,28 @@
 """DiMP, DiMP*, BGD-DiMP, its moving averages, the step-length control and RLS-DiMP, over several seeds.
 
-    python benchmarks/dimp_compare.py --dataset demo --seeds 5
-    python benchmarks/dimp_compare.py --dataset folder:PATH --sequence Jogging-1 --network dimp_mobile --csv out.csv
+    python benchmarks/dimp_compare.py --sequence lantern_long
+    python benchmarks/dimp_compare.py --split real_validation --workers 2
 
-Prints AUC and precision at 20 pixels: the mean over seeds with its 95 % interval, and for every learner the paired
-difference from BGD-DiMP over seeds. All learners see the same frames with the same seeds. Nothing is tuned here: the
-parameter files are run as they are.
+Prints AUC and precision at 20 pixels: the mean over seeds with its 95 % interval, and RLS-DiMP against each other
+learner, paired over sequences (over seeds, if there is one sequence). All learners see the same frames with the same
+seeds. Nothing is tuned here: the parameter files run as they are. Boxes go to the usual result folders, which
+`python -m experiments run mini` shares: what is there is not tracked again, and a run that was stopped goes on.
 """
 from __future__ import annotations
 
 import argparse
-import csv
 from pathlib import Path
 
-import numpy as np
-from tqdm import tqdm
+from training_validation_table import SEQUENCES, validation_sequences
 
-from pytracking.analysis.scores import score_sequence, summarise
-from pytracking.analysis.statistics import mean_and_interval
+from pytracking.analysis.evaluate import Evaluation, evaluate
+from pytracking.analysis.statistics import compare_paired, mean_and_interval
+from pytracking.analysis.tables import Number, Table
 from pytracking.evaluation import Tracker, get_dataset
-from pytracking.evaluation.sequence import Sequence
-from pytracking.evaluation.tracker import track_sequence
+from pytracking.evaluation.environment import apply_flags
+from pytracking.evaluation.running import run_dataset
+from pytracking.evaluation.sequence import SequenceList
+from pytracking.utils.files import write_text
 
 SHORT_TERM = {
     "DiMP": ("dimp", "dimp50"),
@@ -45,78 +47,83 @@ LONG_TERM = {
     "RLS-DiMP": ("rls_dimp", "long_term"),
     "RLS-DiMP released": ("rls_dimp", "reference_long_term"),
 }
-BASELINE = "BGD-DiMP"
+COMPARED = "RLS-DiMP"
 RULE = "strict"  # of pytracking.analysis: frames in which the target is visible, sequences weigh the same
 
 
-def main() -> None:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", default="demo", help="dataset name, or folder:PATH")
+    parser.add_argument("--split", help="split of ltr/dataset/splits instead, e.g. real_validation")
+    parser.add_argument("--sequences", type=Path, default=SEQUENCES, help="folder of the split's sequences")
     parser.add_argument("--sequence", nargs="*", help="only these sequences")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--network", help="network to run on, e.g. dimp_mobile; by default the parameter files' own")
+    parser.add_argument("--network", default="dimp_mobile", help="network to run on; '' for the parameter files' own")
     parser.add_argument("--long-term", action="store_true", help="the paper's learning rates for long-term benchmarks")
     parser.add_argument("--trackers", nargs="*", help="only these rows of the table")
-    parser.add_argument("--max-frames", type=int, help="only the first frames of each sequence")
-    parser.add_argument("--csv", type=Path, help="write every run's numbers here")
+    parser.add_argument("--workers", type=int, default=0, help="processes; 0: one, with all of torch's threads")
+    parser.add_argument("--results_path", help="folder of result files")
+    parser.add_argument("--output", type=Path, help="Markdown file to write the tables to")
     args = parser.parse_args()
+    if args.seeds < 2:
+        parser.error("--seeds must be at least 2: one run has no interval")
+    return args
+
+
+def main() -> int:
+    args = parse_arguments()
+    apply_flags(results_path=args.results_path)
     rows = {k: v for k, v in (LONG_TERM if args.long_term else SHORT_TERM).items() if k in (args.trackers or [k])}
-    sequences = [s for s in get_dataset(args.dataset) if not args.sequence or s.name in args.sequence]
-    if not sequences or not rows:
-        parser.error("nothing to run: no such sequence or tracker")
-    runs = {}
-    frames = sum(min(len(s), args.max_frames or len(s)) for s in sequences)
-    with tqdm(total=frames * len(rows) * args.seeds, unit="frame") as bar:
-        for label, (name, param) in rows.items():
-            tracker = Tracker(name, param, network=args.network).create_tracker({"device": "cpu"})
-            for seed in range(args.seeds):
-                runs[label, seed] = [run(tracker, s, seed, args.max_frames, bar) for s in sequences]
-    print_table(rows, runs, args.seeds, [s.name for s in sequences])
-    if args.csv:
-        write_csv(args.csv, runs, [s.name for s in sequences])
+    found = validation_sequences(args.sequences, args.split, None) if args.split else get_dataset(args.dataset)
+    sequences = SequenceList(s for s in found if not args.sequence or s.name in args.sequence)
+    if not len(sequences) or not rows:
+        raise SystemExit("error: nothing to run: no such sequence or tracker")
+    trackers = [
+        Tracker(*names, seed, label, network=args.network or None)
+        for label, names in rows.items()
+        for seed in range(args.seeds)
+    ]
+    report = run_dataset(sequences, trackers, args.workers)
+    print(report.summary())
+    if report.failures:
+        return 1
+    evaluation = evaluate(trackers, sequences, RULE)
+    tables = [values_table(evaluation, args.seeds)]
+    if COMPARED in rows and len(rows) > 1:
+        tables.append(differences_table(evaluation))
+    text = "\n\n".join(table.render("markdown") for table in tables) + "\n"
+    print(text)
+    if args.output:
+        write_text(args.output, text)
+    return 0
 
 
-def run(tracker, sequence: Sequence, seed: int, most: int | None, bar: tqdm):
-    """Scores of one tracker on one sequence."""
-    if most and most < len(sequence):
-        visible = sequence.target_visible
-        sequence = Sequence(
-            sequence.name,
-            sequence.frames[:most],
-            sequence.dataset,
-            sequence.ground_truth_rect[:most],
-            target_visible=None if visible is None else visible[:most],
-        )
-    bar.set_postfix_str(f"{sequence.name}, seed {seed}")
-    output = track_sequence(tracker, sequence, seed=seed, progress=lambda done: bar.update(1))
-    return score_sequence(output.boxes, sequence.ground_truth_rect, RULE, visible=sequence.target_visible)
+def values_table(evaluation: Evaluation, seeds: int) -> Table:
+    """AUC and precision of each learner, mean and interval over seeds."""
+    table = Table(f"{', '.join(evaluation.names)}: {seeds} seeds, rule '{RULE}'", ["learner", "AUC", "precision"])
+    for scores in evaluation.trackers:
+        summary = evaluation.summary(scores)
+        columns = [Number(*mean_and_interval(values), 3) for values in (summary.auc, summary.precision)]
+        table.rows.append([scores.name, *columns])
+    table.notes.append("± : 95 % interval of the mean over seeds (Student's t)")
+    return table
 
 
-def print_table(rows: dict, runs: dict, seeds: int, names: list[str]) -> None:
-    auc, precision = {}, {}
-    for label in rows:
-        summaries = [summarise(runs[label, seed], RULE) for seed in range(seeds)]
-        auc[label] = np.array([float(s.auc) for s in summaries])
-        precision[label] = np.array([float(s.precision) for s in summaries])
-    print(f"{len(names)} sequences ({', '.join(names)}), {seeds} seeds, rule '{RULE}'")
-    print(f"{'':<20} {'AUC':>16} {'precision':>16} {'AUC - ' + BASELINE:>20}")
-    for label in rows:
-        difference = auc[label] - auc.get(BASELINE, np.nan)
-        columns = [mean_and_interval(values) for values in (auc[label], precision[label], difference)]
-        text = [f"{mean:.3f} +- {half:.3f}" for mean, half in columns[:2]]
-        text.append("" if label == BASELINE else "{:+.4f} +- {:.4f}".format(*columns[2]))
-        print(f"{label:<20} {text[0]:>16} {text[1]:>16} {text[2]:>20}")
-
-
-def write_csv(path: Path, runs: dict, names: list[str]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["tracker", "seed", "sequence", "auc", "precision"])
-        for (label, seed), scores in runs.items():
-            for name, each in zip(names, scores, strict=True):
-                one = summarise([each], RULE)
-                writer.writerow([label, seed, name, f"{float(one.auc):.5f}", f"{float(one.precision):.5f}"])
+def differences_table(evaluation: Evaluation) -> Table:
+    """RLS-DiMP's AUC minus that of each other learner."""
+    table = Table(f"{COMPARED} minus the others: AUC", ["against", "difference", "95 % interval", "p"])
+    # Seeds of one sequence are not independent of each other as sequences are, so they are averaged first.
+    axis = 0 if len(evaluation.names) > 1 else 1
+    of = {scores.name: evaluation.sequence_scores(scores).mean(axis=axis) for scores in evaluation.trackers}
+    for label, others in of.items():
+        if label != COMPARED:
+            result = compare_paired(of[COMPARED], others)
+            cells = [f"[{result.low:+.3f}, {result.high:+.3f}]", Number(result.p_value, decimals=3)]
+            table.rows.append([label, Number(result.difference, decimals=3), *cells])
+    pairs = "sequences, means over seeds" if axis == 0 else "seeds"
+    table.notes.append(f"paired over {pairs}: bootstrap interval, two-sided sign-flip permutation test")
+    return table
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -22,6 +22,7 @@ from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
 
+SEQUENCES = Path(__file__).resolve().parents[2] / "shared" / "sequences"
 TRACKERS = {
     "rls_dimp": ("rls_dimp", "default"),
     "dimp": ("dimp", "dimp50"),
@@ -76,8 +77,7 @@ def table_by_sequence(evaluation: Evaluation) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    default_root = Path(__file__).resolve().parents[2] / "shared" / "sequences"
-    parser.add_argument("--sequences", type=Path, default=default_root, help="folder of <benchmark>/<sequence>")
+    parser.add_argument("--sequences", type=Path, default=SEQUENCES, help="folder of <benchmark>/<sequence>")
     parser.add_argument("--split", default="real_validation", help="split file of ltr/dataset/splits, or a .txt file")
     parser.add_argument("--frames", type=int, help="only the first so many frames of each sequence")
     parser.add_argument("--trackers", nargs="+", choices=list(TRACKERS), default=list(TRACKERS))
