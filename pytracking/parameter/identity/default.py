@@ -1,5 +1,5 @@
-from pytracking.tracker.base import TrackerParams
+from pytracking.tracker.identity import IdentityParams
 
 
-def parameters() -> TrackerParams:
-    return TrackerParams()
+def parameters() -> IdentityParams:
+    return IdentityParams()
