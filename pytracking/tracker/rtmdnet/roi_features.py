@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ltr.models.tracking.mdnet import MDNet
+from pytracking.tracker.rtmdnet.minimal_filtering import FastConvolutions
 from pytracking.tracker.rtmdnet.scene import SceneGeometry, Scenes, crop_scenes, regions_in_scenes
 
 
@@ -23,6 +24,7 @@ class RoIFeatures:
         self.geometry = geometry
         self.scenes_per_batch = scenes_per_batch
         self.device = next(network.parameters()).device
+        self.feature_map = FastConvolutions([network.layers.conv1, network.layers.conv2, network.layers.conv3])
 
     def image(self, frame: np.ndarray) -> Tensor:
         """A frame (h, w, 3), RGB uint8, as a float tensor (3, h, w) on the network's device."""
@@ -39,7 +41,7 @@ class RoIFeatures:
                 continue
             crop_size = int(scenes.crop_sizes[part[0], 0]), int(scenes.crop_sizes[part[0], 1])
             crops = crop_scenes(image, scenes.boxes[part], crop_size)
-            maps = self.network.feature_map(self.network.normalise(crops))
+            maps = self.feature_map(self.network.normalise(crops))
             local = regions[wanted]
             local[:, 0] = np.searchsorted(part, owner[wanted])
             rois = torch.from_numpy(local).to(device=self.device, dtype=torch.float32)
