@@ -66,10 +66,24 @@ def test_mining_takes_the_negatives_with_the_highest_scores():
     learner = make_learner()
     _, negatives = make_samples(0)
     offered = torch.arange(24)
-    positions, features = learner._hardest(negatives, offered)
+    positions, features, first_outputs = learner._hardest(negatives, offered)
     scores = learner.head.scores(negatives.take(offered))
     assert set(positions.tolist()) == set(scores.topk(10).indices.tolist())
     torch.testing.assert_close(features, negatives.take(positions))
+    torch.testing.assert_close(first_outputs, torch.relu(learner.head.layers[0](features)).detach())
+
+
+def test_outputs_known_from_mining_give_the_same_gradients():
+    rows = torch.randn(16, 20, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
+    labels = torch.tensor([1] * 6 + [0] * 10)
+    known = make_head().scores_and_first_outputs(rows[6:])[1]
+    (fresh, loss), (reused, same_loss) = (
+        make_head(dropout=0.5).gradients(rows, labels, given) for given in (None, known)
+    )
+    torch.testing.assert_close(loss, same_loss)
+    for one, other in zip(fresh, reused, strict=True):
+        for part in ("inputs", "raw_inputs", "outputs"):
+            torch.testing.assert_close(getattr(one, part), getattr(other, part))
 
 
 def test_nothing_is_learnt_from_an_empty_set():

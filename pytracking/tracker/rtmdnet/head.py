@@ -41,12 +41,17 @@ class ClassifierHead:
         self.dropout = dropout
         self.generator = generator
 
-    @torch.no_grad()
     def scores(self, features: Tensor) -> Tensor:
         """Each sample's target logit (n,), without dropout."""
-        for layer in self.layers[:-1]:
-            features = torch.relu_(layer(features))
-        return torch.addmv(self.layers[-1].bias[1], features, self.layers[-1].weight[1])
+        return self.scores_and_first_outputs(features)[0]
+
+    @torch.no_grad()
+    def scores_and_first_outputs(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Each sample's target logit (n,), without dropout, and the rectified outputs of the first layer (n, o)."""
+        first = hidden = torch.relu_(self.layers[0](features))
+        for layer in self.layers[1:-1]:
+            hidden = torch.relu_(layer(hidden))
+        return torch.addmv(self.layers[-1].bias[1], hidden, self.layers[-1].weight[1]), first
 
     @torch.no_grad()
     def logits(self, features: Tensor) -> Tensor:
@@ -56,12 +61,15 @@ class ClassifierHead:
         return self.layers[-1](features)
 
     @torch.no_grad()
-    def gradients(self, features: Tensor, labels: Tensor) -> tuple[list[LayerGradient], Tensor]:
+    def gradients(
+        self, features: Tensor, labels: Tensor, known: Tensor | None = None
+    ) -> tuple[list[LayerGradient], Tensor]:
         """One pass forward and one backward.
 
         Args:
             features: (b, d).
             labels: 1 for the target, 0 for the background, int64 (b,).
+            known: rectified outputs of the first layer for the last rows, where they have been computed already.
 
         Returns:
             The gradient of each layer, first layer first, and the mean cross entropy.
@@ -73,6 +81,9 @@ class ClassifierHead:
             raw.append(hidden)
             kept.append(hidden if mask is None else hidden * mask)
             masks.append(mask)
+            if number == 0 and known is not None:
+                hidden = torch.cat([torch.relu_(layer(features[: len(features) - len(known)])), known])
+                continue
             hidden = layer(kept[-1])
             if number < len(self.layers) - 1:
                 hidden = torch.relu_(hidden)

@@ -101,9 +101,9 @@ class OnlineLearner:
         stage.descent.begin_stage(len(negatives))
         for chosen, offered in zip(positive_order.split(batch[0]), negative_order.split(batch[1]), strict=True):
             target = positives.take(chosen.to(device))
-            hardest, background = self._hardest(negatives, offered.to(device))
+            hardest, background, known = self._hardest(negatives, offered.to(device))
             labels = torch.cat([hardest.new_ones(len(target)), hardest.new_zeros(len(background))])
-            gradients, loss = self.head.gradients(torch.cat([target, background]), labels)
+            gradients, loss = self.head.gradients(torch.cat([target, background]), labels, known)
             stage.momentum.descend(stage.descent.steps(gradients, hardest), rates)
         stage.descent.end_stage()
         return LearningReport(loss=float(loss), iterations=stage.iterations)
@@ -115,10 +115,15 @@ class OnlineLearner:
             order += [self.rng.permutation(count) for _ in range((wanted - 1) // count)]
         return [torch.from_numpy(np.concatenate(order)[:wanted]) for order, wanted in zip(orders, visits, strict=True)]
 
-    def _hardest(self, negatives: SampleSet, offered: Tensor) -> tuple[Tensor, Tensor]:
-        """Positions (b,) and features (b, d) of the offered negatives that look most like the target."""
+    def _hardest(self, negatives: SampleSet, offered: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The offered negatives that look most like the target.
+
+        Returns:
+            Their positions (b,), features (b, d), and the first layer's outputs (b, o) if finding them gave these.
+        """
         candidates = negatives.take(offered)
         if len(offered) <= self.params.batch_negatives:
-            return offered, candidates
-        hardest = self.head.scores(candidates).topk(self.params.batch_negatives).indices
-        return offered[hardest], candidates.index_select(0, hardest)
+            return offered, candidates, None
+        scores, first_outputs = self.head.scores_and_first_outputs(candidates)
+        hardest = scores.topk(self.params.batch_negatives).indices
+        return offered[hardest], candidates.index_select(0, hardest), first_outputs.index_select(0, hardest)
