@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.selection import Job
-from pytracking.evaluation import Tracker, get_dataset
+from pytracking.evaluation import SequenceList, Tracker
 from pytracking.evaluation.results import is_complete, read_times, times_file
 from pytracking.evaluation.running import torch_threads
+from pytracking.evaluation.sequence import Sequence
+from pytracking.tracker.base import BaseTracker
 
 BYTES_A_FRAME = 50  # boxes, time and score of one frame as text
 PROBE_FRAMES = 45  # two of DiMP's updates, which come every 20th frame
-PROBE_DATASET = "demo"
+PROBE_SEQUENCES = 3
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ def _plan_row(job: Job, label: str, runs: list[Tracker], workers: int, probe: bo
                 waiting, frames = waiting + 1, frames + len(sequence)
     speed = None
     if not missing_weights and len(job.sequences):
-        speed = speed_of_results(runs, job) or (probe_speed(runs[0], workers) if probe and waiting else None)
+        speed = speed_of_results(runs, job)
+        if speed is None and probe and waiting:
+            speed = probe_speed(runs[0], job.sequences, workers)
     return TrackerPlan(job.benchmark.dataset, label, waiting, frames, done, speed)
 
 
@@ -79,27 +83,38 @@ def speed_of_results(runs: list[Tracker], job: Job) -> Speed | None:
     return Speed(float(np.mean(first)), float(np.mean(others)), f"{len(first)} results")
 
 
-def probe_speed(tracker: Tracker, workers: int) -> Speed:
-    """Runs the tracker on a few demo frames, with the threads that one of so many workers would have."""
+def probe_speed(tracker: Tracker, sequences: SequenceList, workers: int) -> Speed:
+    """Runs the tracker on the first frames of a few sequences, with the threads that one of so many workers has."""
     import torch
 
-    sequence = get_dataset(PROBE_DATASET)[0]
     before = torch.get_num_threads()
     torch.set_num_threads(torch_threads(workers))
     try:
         tracking = tracker.create_tracker()
-        first_frame = sequence.load_frame(0)
-        info = {**sequence.checked_init_info(first_frame), "seed": 0}
-        start = time.perf_counter()
-        tracking.initialize(first_frame, info)
-        initialised = time.perf_counter()
-        frames = min(PROBE_FRAMES, len(sequence))
-        for index in range(1, frames):
-            tracking.track(sequence.load_frame(index), {"frame_index": index})
-        end = time.perf_counter()
+        tries = [_time_frames(tracking, sequence) for sequence in probed_sequences(sequences)]
     finally:
         torch.set_num_threads(before)
-    return Speed(initialised - start, (end - initialised) / (frames - 1), f"{frames} frames tried now")
+    first, others, frames = (sum(column) for column in zip(*tries, strict=True))
+    source = f"{frames + len(tries)} frames of {len(tries)} sequences tried now"
+    return Speed(first / len(tries), others / max(frames, 1), source)
+
+
+def probed_sequences(sequences: SequenceList) -> list[Sequence]:
+    """A few, spread over the dataset: frame sizes and difficulty, and with them speed, differ within it."""
+    places = np.linspace(0, len(sequences) - 1, min(PROBE_SEQUENCES, len(sequences))).round().astype(int)
+    return [sequences[int(place)] for place in places]
+
+
+def _time_frames(tracking: BaseTracker, sequence: Sequence) -> tuple[float, float, int]:
+    """Seconds of the first frame, seconds of the next ones together, and how many these are."""
+    frames = [sequence.load_frame(index) for index in range(min(PROBE_FRAMES, len(sequence)))]
+    info = {**sequence.checked_init_info(frames[0]), "seed": 0}
+    start = time.perf_counter()
+    tracking.initialize(frames[0], info)
+    initialised = time.perf_counter()
+    for index, frame in enumerate(frames[1:], start=1):
+        tracking.track(frame, {"frame_index": index})
+    return initialised - start, time.perf_counter() - initialised, len(frames) - 1
 
 
 def total_hours(plans: list[TrackerPlan], workers: int) -> float | None:

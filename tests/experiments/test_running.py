@@ -2,7 +2,7 @@
 import pytest
 
 from experiments.definition import Benchmark, Experiment
-from experiments.planning import plan_job, plan_table
+from experiments.planning import plan_job, plan_table, probed_sequences
 from experiments.report import write_report
 from experiments.running import NothingToRunError, run_experiment
 from experiments.scoring import score_job
@@ -65,6 +65,20 @@ def test_plan_counts_and_status_follow_the_run(experiment, results):
     after = plan_job(job, workers=1, probe=False)
     assert [(plan.sequence_runs, plan.done_runs) for plan in after] == [(0, 4)] * 2
     assert [(row.done, row.total, row.failed) for row in status_of(job)] == [(4, 4, 0)] * 2
+
+
+def test_plan_tries_a_tracker_on_the_sequences_it_will_run_on(experiment, results):
+    (job,) = jobs_of(experiment, Selection(trackers=("still",)))
+    (plan,) = plan_job(job, workers=1)
+    assert plan.speed.source == "14 frames of 2 sequences tried now"  # 8 and 6: less than a probe's most
+    # two first frames and 12 others in each of two runs
+    assert plan.seconds == pytest.approx(4 * plan.speed.first_frame + 24 * plan.speed.other_frames)
+    assert not results.exists() or not list(results.rglob("walk.txt")), "a probe must leave no results behind"
+
+
+def test_probes_are_spread_over_the_dataset():
+    assert probed_sequences(list("abcdefg")) == ["a", "d", "g"]
+    assert probed_sequences(list("ab")) == ["a", "b"]
 
 
 def test_selection_scales_down(experiment, results):
