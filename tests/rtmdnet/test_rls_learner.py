@@ -9,7 +9,6 @@ from torch import nn
 from pytracking.tracker.rls_rtmdnet import layer_memory, preconditioned_decay
 from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
 from pytracking.tracker.rls_rtmdnet.rls_learner import RLSLearner
-from pytracking.tracker.rtmdnet.descent import LayerStep
 from pytracking.tracker.rtmdnet.online_learner import OnlineLearner
 from pytracking.tracker.rtmdnet.params import RTMDNetParams
 from rls_ext import RLSPreconditioner
@@ -175,19 +174,18 @@ def test_decay_of_a_large_layer_is_close_to_exact(monkeypatch, clip, delta, rate
     params = RLSRTMDNetParams(**{**SIZES, "update_iterations": 15}, clip=clip, delta=(delta,) * 3, regular_rate=rate)
     learner = RLSLearner(make_head(inputs=inputs), params, np.random.default_rng(0))
     errors = []
-    shortcut = preconditioned_decay.PreconditionedWeights.add_to
+    shortcut = preconditioned_decay.PreconditionedWeights.step
 
-    def compared(self, step, factor):
+    def compared(self, outputs, products, factor, out):
         if self.layer.in_features == inputs:
             joined = torch.cat([self.layer.weight.data, self.layer.bias.data[:, None]], dim=1)
-            found = LayerStep(torch.zeros_like(self.layer.weight.data), torch.zeros_like(self.layer.bias.data))
-            shortcut(self, found, 1.0)
+            found = shortcut(self, torch.zeros_like(outputs), products, 1.0, torch.empty_like(joined))
             self._age -= 1  # asked once more than in use
             exact = self.memory.precondition(joined)
             errors.append(float((torch.cat([found.weight, found.bias[:, None]], 1) - exact).norm() / exact.norm()))
-        shortcut(self, step, factor)
+        return shortcut(self, outputs, products, factor, out)
 
-    monkeypatch.setattr(preconditioned_decay.PreconditionedWeights, "add_to", compared)
+    monkeypatch.setattr(preconditioned_decay.PreconditionedWeights, "step", compared)
     for number in range(4):
         learner.update_regularly(*make_samples(number, inputs))
     assert len(errors) == 60 and max(errors[:15]) < 1e-9  # exact as long as P has not taken anything in

@@ -39,21 +39,28 @@ class PreconditionedWeights:
     def _large(self) -> bool:
         return self.layer.in_features > EXACT_INPUTS
 
-    def add_to(self, step: LayerStep, factor: float) -> None:
-        """Adds ``factor`` W P_n."""
+    def step(self, outputs: Tensor, products: Tensor, factor: float, out: Tensor) -> LayerStep:
+        """outputsᵀ products + ``factor`` W P_n.
+
+        Args:
+            outputs: derivatives of the loss by the layer's outputs, (b, o).
+            products: the layer's inputs multiplied by P_n, (b, d + 1).
+            factor: coefficient of the decay.
+            out: memory for the result, (o, d + 1).
+        """
         weight, bias = self.layer.weight.data, self.layer.bias.data
         if not self._large:
-            product = self.memory.precondition(_joined(weight, bias))
-            step.add(product[:, :-1], product[:, -1], factor)
-            return
+            torch.addmm(self.memory.precondition(_joined(weight, bias)), outputs.T, products, beta=factor, out=out)
+            return LayerStep(out[:, :-1], out[:, -1])
         self._refresh(weight, bias)
         self._age += 1
+        if self.memory.changes is not None:  # W P_0 - (W u_j) u_jᵀ: some more rows of the same product
+            outputs = torch.cat([outputs, self._response().T.mul_(-factor)])
+            products = torch.cat([products, self.memory.changes])
+        torch.addmm(self.kept, outputs.T, products, beta=factor, out=out)
+        step = LayerStep(out[:, :-1], out[:, -1])
         step.add(weight, bias, factor * self.memory.alpha)
-        step.add(self.kept[:, :-1], self.kept[:, -1], factor)
-        if self.memory.changes is not None:
-            response = self._response()
-            step.weight.addmm_(response, self.memory.changes[:, :-1], alpha=-factor)
-            step.bias.addmv_(response, self.memory.changes[:, -1], alpha=-factor)
+        return step
 
     def _refresh(self, weight: Tensor, bias: Tensor) -> None:
         resting = self.memory.inverse

@@ -37,6 +37,7 @@ class RLSDescent(PlainDescent):
     def __init__(self, layers: list[nn.Linear], params: RLSRTMDNetParams) -> None:
         super().__init__(layers, params.gradient_clip, params.weight_decay)
         self.params = params
+        self._buffers = [layer.weight.new_empty((layer.out_features, layer.in_features + 1)) for layer in layers]
         self.preconditioner = RLSPreconditioner(
             dict(zip(("fc4", "fc5", "fc6"), layers, strict=True)),
             delta=params.delta[0],
@@ -73,15 +74,20 @@ class RLSDescent(PlainDescent):
             seen = rows if dropped_first else _with_ones(gradient.raw_inputs)
             products = memory.learn(rows, seen, negatives if number == 0 else None)
             outputs = gradient.outputs if factor is None else gradient.outputs * factor
-            step = self._product(number, outputs, products[:, :-1], products[:, -1])
             if params.decay == "preconditioned":
-                self.decaying[number].add_to(step, self.weight_decay)
-            steps.append(step)
+                buffer = self._buffers[number]
+                steps.append(self.decaying[number].step(outputs, products, self.weight_decay, buffer))
+            else:
+                steps.append(self._product(number, outputs, products))
         if params.clip == "after":
             clip_together(steps, params.gradient_clip)
         if params.decay == "plain":
             self._add_plain_decay(steps)
         return steps
+
+    def _product(self, number: int, outputs: Tensor, products: Tensor) -> LayerStep:
+        joined = torch.mm(outputs.T, products, out=self._buffers[number])
+        return LayerStep(joined[:, :-1], joined[:, -1])
 
 
 def gradient_norm(gradients: list[LayerGradient]) -> Tensor:

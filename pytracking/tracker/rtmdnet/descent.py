@@ -63,7 +63,7 @@ class PlainDescent:
         self.layers = layers
         self.clip = clip
         self.weight_decay = weight_decay
-        self._buffers = [torch.empty_like(layer.weight.data) for layer in layers]
+        self._buffers = [torch.empty_like(layer.weight.data) for layer in layers]  # every mini-batch uses them again
 
     def begin_stage(self, negatives: int) -> None:
         """Called before the first mini-batch of a stage that draws from so many negatives."""
@@ -80,16 +80,12 @@ class PlainDescent:
             negatives: which of the stage's negatives are the last rows of the mini-batch, int64.
         """
         steps = [
-            self._product(number, gradient.outputs, gradient.inputs, gradient.outputs.new_ones(len(gradient.outputs)))
-            for number, gradient in enumerate(gradients)
+            LayerStep(torch.mm(gradient.outputs.T, gradient.inputs, out=buffer), gradient.outputs.sum(dim=0))
+            for gradient, buffer in zip(gradients, self._buffers, strict=True)
         ]
         clip_together(steps, self.clip)
         self._add_plain_decay(steps)
         return steps
-
-    def _product(self, number: int, outputs: Tensor, rows: Tensor, ones: Tensor) -> LayerStep:
-        """outputsᵀ [rows | ones]; the large product goes into memory that every mini-batch uses again."""
-        return LayerStep(torch.mm(outputs.T, rows, out=self._buffers[number]), outputs.T @ ones)
 
     def _add_plain_decay(self, steps: list[LayerStep]) -> None:
         for step, layer in zip(steps, self.layers, strict=True):
