@@ -55,7 +55,8 @@ TRACKER = {
     "interpolate_peak": True,
     "scale_step": 1.04,
     "scale_patch_part": 0.375,
-    "refinement_weight": 0.2,
+    "box_refinement_iter": 3,
+    "refinement_weight": 0.25,
 }
 
 
