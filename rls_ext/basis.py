@@ -32,14 +32,16 @@ class OrthonormalBasis:
     nearly equal inputs would be taken for a part of their difference.
     """
 
-    def __init__(self, dim: int, dtype: torch.dtype, core: torch.dtype, device: torch.device) -> None:
-        """core: the precision in which inputs are split."""
+    def __init__(
+        self, dim: int, dtype: torch.dtype, core: torch.dtype, device: torch.device, capacity: int = 0
+    ) -> None:
+        """core: the precision in which inputs are split. capacity: rows to reserve at once."""
         self.dim, self.core, self.rows = dim, core, 0
         self.stored = torch.float64 if dtype == torch.float64 else torch.float32
-        self._high = torch.zeros(0, dim, dtype=self.stored, device=device)
+        self._high = torch.empty(capacity, dim, dtype=self.stored, device=device)
         self._low = None
         if self.stored == torch.float32:
-            self._low = torch.zeros(0, dim, dtype=torch.float16, device=device)
+            self._low = torch.empty(capacity, dim, dtype=torch.float16, device=device)
 
     @property
     def floor(self) -> float:
@@ -104,16 +106,35 @@ class OrthonormalBasis:
         start, stop = self.rows, self.rows + len(directions)
         if stop > len(self._high):
             self._reserve(max(stop, len(self._high) + max(_GROWTH, len(self._high) // 8)))
-        self._high[start:stop] = directions
-        if self._low is not None:
-            self._low[start:stop] = (directions - self._high[start:stop].to(self.core)) / _LOW_SCALE
+        self._store(directions, slice(start, stop), slice(None))
         self.rows = stop
 
     def keep(self, index: Tensor) -> None:
-        """Keep only the rows at these positions."""
-        self._high = self._high[index]
-        self._low = None if self._low is None else self._low[index]
-        self.rows = len(self._high)
+        """Keep only the rows at these positions; what is reserved stays reserved."""
+        for rows in (self._high, self._low):
+            if rows is not None:
+                rows[: len(index)] = rows[index]
+        self.rows = len(index)
+
+    def reflect(self, normals: Tensor, weights: Tensor, rows: int) -> None:
+        """Q becomes the first ``rows`` rows of (I - Y K Y^T) Q, in place and a few columns at a time."""
+        projection = normals[:rows] @ weights  # (rows, k)
+        step = max(_WIDENED_ENTRIES // max(self.rows, 1), 1)
+        for start in range(0, self.dim, step):
+            part = slice(start, start + step)
+            high = self._high[: self.rows, part]
+            wide = high.to(self.core)  # (r, columns)
+            if self._low is not None:
+                wide = wide.add(self._low[: self.rows, part].to(self.core), alpha=_LOW_SCALE)
+            turned = torch.addmm(wide[:rows], projection, normals.T @ wide, alpha=-1)
+            self._store(turned, slice(0, rows), part)
+        self.rows = rows
+
+    def _store(self, values: Tensor, rows: slice, columns: slice) -> None:
+        high = self._high[rows, columns]
+        high.copy_(values)
+        if self._low is not None:
+            self._low[rows, columns] = (values - high.to(self.core)) / _LOW_SCALE
 
     def _reserve(self, capacity: int) -> None:
         grown = self._high.new_empty(capacity, self.dim)
@@ -124,8 +145,10 @@ class OrthonormalBasis:
             self._low = low
         self._high = grown
 
-    def to(self, device: torch.device, dtype: torch.dtype, core: torch.dtype) -> OrthonormalBasis:
+    def to(
+        self, device: torch.device, dtype: torch.dtype, core: torch.dtype, capacity: int = 0
+    ) -> OrthonormalBasis:
         """The same basis elsewhere or in another precision."""
-        moved = OrthonormalBasis(self.dim, dtype, core, device)
+        moved = OrthonormalBasis(self.dim, dtype, core, device, capacity)
         moved.append(self.exact().to(device).to(core))
         return moved

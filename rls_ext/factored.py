@@ -7,7 +7,8 @@ Phi_n on it,
     P_n = (I - Q^T Q) / sigma + Q^T S Q = alpha I - Q^T (alpha I - S) Q,      alpha = 1 / sigma.
 
 A new input x = Q^T h + d, d orthogonal to Q, adds the row d/|d| to Q if d says anything new; then
-Phi <- beta Phi + x x^T is a rank-one change of S alone. docs/rls.md has the derivation.
+Phi <- beta Phi + x x^T is a rank-one change of S alone. docs/rls.md has the derivation. Under a memory budget the
+directions in which P differs least from alpha I are given up when rows run out; see ``truncation.py``.
 """
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ import torch
 from torch import Tensor
 
 from .basis import OrthonormalBasis
-from .errors import ForgettingOverflowError
+from .errors import ForgettingOverflowError, StateMismatchError
 from .square_root import SquareRootCore
+from .truncation import ErrorBound, complement_reflection, rank_within, slack_of
 
 _UPDATES_BETWEEN_CHECKS = 32  # on an accelerator: dropping superfluous rows waits for the device
 
@@ -38,13 +40,16 @@ class FactoredInverse:
         *,
         rank_tol: float | None = None,
         whole_from: int | None = None,
+        memory_budget: int | None = None,
     ) -> None:
         """rank_tol: change of P, relative to |P|, below which a new direction is left out.
         whole_from: rank at which the basis becomes the whole space, Q = I (default: when it is, at rank p).
+        memory_budget: bytes that this form may hold; None for as many as it takes to be exact.
         """
         self.dim, self.delta, self.beta, self.dtype = dim, delta, beta, dtype
         self.rank_tol = (1e-14 if dtype == torch.float64 else 1e-7) if rank_tol is None else rank_tol
         self.whole_from = dim if whole_from is None else min(whole_from, dim)
+        self.memory_budget = memory_budget
         self._place(device)
         self.reset()
 
@@ -52,18 +57,29 @@ class FactoredInverse:
         self.device = device
         self.deferred = device.type != "cpu"  # decide on rows later rather than wait for the device at every update
         self._core_dtype = torch.float32 if device.type == "mps" else torch.float64
+        self.max_rank = self.dim
+        if self.memory_budget is not None:
+            self.max_rank = rank_within(self.memory_budget, self.dim, self.dtype, self._core_dtype)
 
     def reset(self) -> None:
         """Start again from P_0 = I/delta."""
         self._log_sigma = math.log(self.delta)
-        self._basis: OrthonormalBasis | None = OrthonormalBasis(self.dim, self.dtype, self._core_dtype, self.device)
+        self._basis: OrthonormalBasis | None = OrthonormalBasis(
+            self.dim, self.dtype, self._core_dtype, self.device, self._reserved
+        )
         self._core = SquareRootCore(self._core_dtype, self.device)
         self._middle: Tensor | None = None  # alpha I - S (S if Q = I), in the precision gradients are multiplied in
         self._unchecked = 0
+        self.bound = ErrorBound()
 
     @property
     def _alpha(self) -> float:
         return math.exp(-self._log_sigma)
+
+    @property
+    def _reserved(self) -> int:
+        """Rows to reserve: all that will ever be used, because growing would hold old and new rows for a moment."""
+        return 0 if self.memory_budget is None else self.max_rank
 
     @property
     def rank(self) -> int:
@@ -88,27 +104,59 @@ class FactoredInverse:
         return self.rows * self.rows + (0 if self._basis is None else 2 * self.rows * self.dim)
 
     def update(self, block: Tensor) -> None:
-        """Phi <- beta Phi + X^T X for a block (b, p): one forgetting step, then all inputs at once."""
-        log_sigma = self._log_sigma + math.log(self.beta)
-        self._refuse_overflow(log_sigma)
+        """Phi <- beta Phi + X^T X for a block (b, p): one forgetting step, then all inputs at once.
+
+        Under a budget the inputs of a large block follow each other, as many at once as there is room for.
+        """
+        self._refuse_overflow(self._log_sigma + math.log(self.beta))
+        step = len(block) if self.max_rank == self.dim else slack_of(self.max_rank)
+        for start in range(0, len(block), step):
+            self._take_in(block[start : start + step], 1.0 if start else self.beta)
+
+    def _take_in(self, block: Tensor, beta: float) -> None:
         if self._basis is None:
             coordinates = block.to(self._core_dtype)
         else:
-            h, rest = self._basis.split(block)  # (b, r), (b, p)
-            directions, parts = self._new_directions(h, rest, block, math.exp(-log_sigma))
+            h, directions, parts = self._split(block, beta)
+            if self.rows + len(directions) > self.max_rank and self._make_room(len(directions)):
+                h, directions, parts = self._split(block, beta)
             if len(directions):
                 self._basis.append(directions)
                 self._core.grow(len(directions), self._alpha, self._basis.capacity)
             coordinates = torch.cat((h, parts), dim=1)
-        self._core.update(coordinates, self.beta)
-        self._log_sigma, self._middle = log_sigma, None
+        self._core.update(coordinates, beta)
+        self._log_sigma, self._middle = self._log_sigma + math.log(beta), None
         self._tidy()
 
-    def _new_directions(self, h: Tensor, rest: Tensor, block: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
-        """Orthonormal rows (k, p) for the part D of the block that matters, and D's coordinates (b, k) in them.
+    def _split(self, block: Tensor, beta: float) -> tuple[Tensor, Tensor, Tensor]:
+        """X = H Q + parts directions: H (b, r), new orthonormal rows (k, p), and the coordinates in them (b, k)."""
+        h, rest = self._basis.split(block)  # (b, r), (b, p)
+        return h, *self._new_directions(h, rest, block, beta, math.exp(-(self._log_sigma + math.log(beta))))
 
-        Leaving out a direction of D of length l changes P by at most 2 l |S_n h| + alpha l^2, relative to |P| = alpha.
-        """
+    def _make_room(self, count: int) -> bool:
+        """Give up rows until ``count`` more fit, with some to spare; whether the basis has changed."""
+        before = self.rows
+        self._drop_zero_rows()
+        if self.rows + count > self.max_rank:
+            self._truncate(self.max_rank - max(count, slack_of(self.max_rank)))
+        return self.rows != before
+
+    def _truncate(self, rows: int) -> None:
+        """Keep the ``rows`` directions in which P differs most from alpha I, see ``truncation.py``."""
+        values, dropped = self._core.largest(self.rows - rows)
+        sigma = math.exp(self._log_sigma)
+        half = max(1.0 / float(values[0]) - sigma, 0.0) / 2
+        normals, weights = complement_reflection(dropped)
+        self._basis.reflect(normals, weights, rows)
+        self._core.reflect(normals, weights, rows)
+        self._core.lower(half)
+        self.bound.give_up(half / sigma * (1.0 + self.bound.raised))  # sigma = (1 + raised) sigma_0
+        self._log_sigma, self._middle = math.log(sigma + half), None
+
+    def _new_directions(
+        self, h: Tensor, rest: Tensor, block: Tensor, beta: float, alpha: float
+    ) -> tuple[Tensor, Tensor]:
+        """Orthonormal rows (k, p) for the part D of the block that matters, and D's coordinates (b, k) in them."""
         if len(block) == 1:
             lengths = torch.linalg.vector_norm(rest, dim=1)  # (1,)
             directions, mixing = rest / lengths.clamp_min(torch.finfo(rest.dtype).tiny), torch.ones_like(rest[:, :1])
@@ -116,22 +164,36 @@ class FactoredInverse:
             orthonormal, triangle = torch.linalg.qr(rest.T)  # (p, k), (k, b)
             turn, lengths, mixing = torch.linalg.svd(triangle, full_matrices=False)
             directions, mixing = (orthonormal @ turn).T, mixing.T  # D = mixing diag(lengths) directions
-        change = alpha * lengths**2  # (k,)
-        if h.shape[1]:
-            change = change + 2 * lengths * torch.linalg.vector_norm(mixing.T @ self._gains(h), dim=1)
+        change = self._change_without(lengths, mixing, h, beta, alpha)  # (k,)
         size = torch.linalg.vector_norm(block.to(rest.dtype), dim=1).max()
         kept = (change > self.rank_tol) & (lengths > self._basis.floor * size)
+        if self.memory_budget is not None and (self.deferred or not bool(kept.all())):
+            lost = torch.where(kept, 0.0, change).sum()
+            self.bound.left_out = self.bound.left_out + (lost if self.deferred else float(lost))
         if self.deferred:
             return torch.where(kept[:, None], directions, 0), mixing * torch.where(kept, lengths, 0)
         if bool(kept.all()):  # the usual case, without copying
             return directions, mixing * lengths
         return directions[kept], (mixing * lengths)[:, kept]
 
-    def _gains(self, h: Tensor) -> Tensor:
+    def _change_without(self, lengths: Tensor, mixing: Tensor, h: Tensor, beta: float, alpha: float) -> Tensor:
+        """What leaving out directions of these lengths l does to P, relative to |P| = alpha, (k,).
+
+        At this update it is at most 2 l |S_n h| + alpha l^2. Under a budget it is a number that later updates cannot
+        make larger, so that the changes of all updates may be added up.
+        """
+        if self.memory_budget is not None:
+            return ErrorBound.of_leaving_out(lengths, alpha)
+        change = alpha * lengths**2
+        if h.shape[1]:
+            change = change + 2 * lengths * torch.linalg.vector_norm(mixing.T @ self._gains(h, beta), dim=1)
+        return change
+
+    def _gains(self, h: Tensor, beta: float) -> Tensor:
         """S_n H^T, transposed: (b, r), for coordinates H in the basis."""
         sh = h @ self._core.inverse
         system = sh @ h.T  # (b, b)
-        system.diagonal().add_(self.beta)
+        system.diagonal().add_(beta)
         return sh / system if len(h) == 1 else torch.linalg.solve(system, sh)
 
     def _refuse_overflow(self, log_sigma: float) -> None:
@@ -178,7 +240,7 @@ class FactoredInverse:
     def gain(self, x: Tensor) -> Tensor:
         """k_n of Eq. kn for x (p,), in the core's precision."""
         if self._basis is None:
-            return self._gains(x.to(self._core_dtype).unsqueeze(0))[0]
+            return self._gains(x.to(self._core_dtype).unsqueeze(0), self.beta)[0]
         h, rest = self._basis.split(x.unsqueeze(0))
         new = torch.linalg.vector_norm(rest) > self._basis.floor * torch.linalg.vector_norm(x.to(rest.dtype))
         rest = torch.where(new, rest, 0)  # alpha may be huge: rounding must not pass for a new direction
@@ -226,10 +288,21 @@ class FactoredInverse:
         """Tensors and numbers that restore this form."""
         self._drop_zero_rows()
         basis = None if self._basis is None else self._basis.exact()
-        return {"basis": basis, "root": self._core.root.clone(), "log_sigma": self._log_sigma}
+        return {
+            "basis": basis,
+            "root": self._core.root.clone(),
+            "log_sigma": self._log_sigma,
+            "bound": self.bound.state(),
+        }
 
     def load(self, state: dict) -> None:
         """Restore from ``state()``."""
+        rows = len(state["root"])
+        if rows > self.max_rank:
+            raise StateMismatchError(
+                f"state has rank {rows}, memory_budget={self.memory_budget} has room for {self.max_rank}: "
+                "load it without a budget or with a larger one"
+            )
         self.reset()
         if state["basis"] is None:
             self._basis = None
@@ -237,12 +310,16 @@ class FactoredInverse:
             self._basis.append(state["basis"].to(device=self.device, dtype=self._core_dtype))
         self._core = SquareRootCore.from_root(state["root"].to(device=self.device, dtype=self._core_dtype, copy=True))
         self._log_sigma = float(state["log_sigma"])
+        self.bound = ErrorBound(**state.get("bound", {}))
 
     def to(self, device: torch.device, dtype: torch.dtype) -> None:
         """Move to a device and a dtype."""
         self._drop_zero_rows()
         self.dtype, self._middle = dtype, None
         self._place(device)
+        if self.rows > self.max_rank:  # a wider type has room for fewer rows
+            self._truncate(self.max_rank)
+        self.bound.left_out = float(self.bound.left_out)
         self._core = self._core.to(device, self._core_dtype)
         if self._basis is not None:
-            self._basis = self._basis.to(device, dtype, self._core_dtype)
+            self._basis = self._basis.to(device, dtype, self._core_dtype, self._reserved)

@@ -34,6 +34,9 @@ class InverseCorrelation:
             ``PositiveDefinitenessWarning``, "raise" raises ``PositiveDefinitenessError`` and leaves P as it was.
         rank_tol: A new direction that would change P by less than this, relative to its norm, does not raise the rank
             of the factored form. Default 1e-7, or 1e-14 in float64.
+        memory_budget: Bytes that P may hold, for streams without an end. While the directions seen fit, P is
+            exact; then those in which P differs least from a multiple of the identity are given up, and ``error_bound``
+            says how far P may be from exact. Default: no limit. Not for the dense form, whose size is fixed.
 
     On the CPU bad inputs raise at once. On other devices a check would wait for the device at every update, so there a
     non-finite input counts as zero; see ``update``.
@@ -50,19 +53,30 @@ class InverseCorrelation:
         device: torch.device | str | None = None,
         on_loss: str = "recover",
         rank_tol: float | None = None,
+        memory_budget: int | None = None,
     ) -> None:
         _check_settings(dim, delta, beta, form, dtype, on_loss, rank_tol)
+        if memory_budget is not None and form == "dense":
+            raise HyperparameterError("memory_budget is for form='factored' or 'auto': a dense P always takes p * p")
         self.dim, self.delta, self.beta, self.form = int(dim), float(delta), float(beta), form
-        self.on_loss, self.rank_tol, self.steps = on_loss, rank_tol, 0
+        self.on_loss, self.rank_tol, self.memory_budget, self.steps = on_loss, rank_tol, memory_budget, 0
         place = torch.empty(0, device=device).device  # names the current device, as "cuda" alone does not
         self._impl = self._new_impl("dense" if form == "dense" else "factored", dtype, place)
 
     def _new_impl(self, kind: str, dtype: torch.dtype, device: torch.device) -> DenseInverse | FactoredInverse:
         if kind == "dense":
             return DenseInverse(self.dim, self.delta, self.beta, dtype, device, self.on_loss)
-        whole = math.ceil(_DENSE_FRACTION * self.dim) if self.form == "auto" and self.dim <= _SMALL_DIM else None
+        may_grow = self.form == "auto" and self.memory_budget is None
+        whole = math.ceil(_DENSE_FRACTION * self.dim) if may_grow and self.dim <= _SMALL_DIM else None
         return FactoredInverse(
-            self.dim, self.delta, self.beta, dtype, device, rank_tol=self.rank_tol, whole_from=whole
+            self.dim,
+            self.delta,
+            self.beta,
+            dtype,
+            device,
+            rank_tol=self.rank_tol,
+            whole_from=whole,
+            memory_budget=self.memory_budget,
         )
 
     @property
@@ -89,6 +103,19 @@ class InverseCorrelation:
     def nbytes(self) -> int:
         """Bytes of memory that P holds, reserve included."""
         return self._impl.nbytes
+
+    @property
+    def max_rank(self) -> int:
+        """The highest rank that ``memory_budget`` has room for; p without one."""
+        return self._impl.max_rank if isinstance(self._impl, FactoredInverse) else self.dim
+
+    @property
+    def error_bound(self) -> float:
+        """Proven bound of |P_n - exact P_n| / alpha in the spectral norm, rounding aside; alpha = 1 / (delta beta^n).
+
+        At most 1, and 0 while everything seen fits ``memory_budget``; always 0 without one.
+        """
+        return self._impl.bound.relative if isinstance(self._impl, FactoredInverse) else 0.0
 
     @property
     def row_cost(self) -> int:
@@ -123,6 +150,7 @@ class InverseCorrelation:
     def _dense_is_cheaper(self) -> bool:
         return (
             self.dim > _SMALL_DIM
+            and self.memory_budget is None
             and isinstance(self._impl, FactoredInverse)
             and self._impl.rows >= _DENSE_FRACTION * self.dim
         )

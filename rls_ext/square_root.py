@@ -58,6 +58,34 @@ class SquareRootCore:
         self._inverse = self.inverse[index][:, index]
         self.size = len(self._root)
 
+    def largest(self, count: int) -> tuple[Tensor, Tensor]:
+        """The largest eigenvalues of S, ascending (count,), and their eigenvectors (r, count)."""
+        values, vectors = torch.linalg.eigh(self.root @ self.root.T)
+        return values[-count:], vectors[:, -count:]
+
+    def reflect(self, normals: Tensor, weights: Tensor, rows: int) -> None:
+        """S becomes the first rows and columns of H S H with H = I - Y K Y^T; T is made square again without it."""
+        turned = torch.addmm(self.root[:rows], normals[:rows] @ weights, normals.T @ self.root, alpha=-1)  # (rows, r)
+        for kept in (self._root, self._inverse):
+            kept.zero_()
+        self.size = rows
+        self._set(torch.linalg.qr(turned.T, mode="r").R.T)
+
+    def lower(self, amount: float) -> None:
+        """S^-1 <- S^-1 - amount I, for less than the smallest eigenvalue of S^-1.
+
+        With I - amount T^T T = L L^T, T <- T L^-T; the smaller part of an eigenvalue is taken, the better conditioned.
+        """
+        root = self.root
+        gram = torch.addmm(torch.eye(self.size, dtype=root.dtype, device=root.device), root.T, root, alpha=-amount)
+        triangle = torch.linalg.cholesky(gram)
+        self._set(torch.linalg.solve_triangular(triangle.T, root, upper=True, left=False))
+
+    def _set(self, root: Tensor) -> None:
+        self.root.copy_(root)
+        self.inverse.copy_(root @ root.T)
+        self._updates_since_fresh = 0
+
     def update(self, h: Tensor, beta: float) -> None:
         """S <- (beta S^-1 + H^T H)^-1 for H (b, r): T <- T (I + F F^T / beta)^(-1/2) / sqrt(beta) with F = T^T H^T.
 
