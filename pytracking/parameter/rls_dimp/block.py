@@ -3,4 +3,4 @@ from pytracking.tracker.rls_dimp.params import RlsDimpParams
 
 
 def parameters() -> RlsDimpParams:
-    return RlsDimpParams(block_input="block")
+    return RlsDimpParams(block_input="block", p_memory_mib=None)

@@ -57,7 +57,7 @@ class DebugViews:
         axes[1, 0].plot(self._frames, self._loss, marker=".")
         axes[1, 0].set(title="loss when an update starts", xlabel="frame")
         axes[1, 1].plot(self._frames, self._rank, marker=".")
-        axes[1, 1].set(title="what the learner keeps", xlabel="frame")
+        axes[1, 1].set(title=_kept(output["learner"]), xlabel="frame")
         axes[1, 1].set_ylabel("rank of P's change", color="C0")
         size = axes[1, 1].twinx()
         size.plot(self._frames, self._kibibytes, marker=".", color="C1")
@@ -69,3 +69,11 @@ class DebugViews:
         folder = self.folder or Path("debug_views")
         folder.mkdir(parents=True, exist_ok=True)
         figure.savefig(folder / f"frame_{frame_number:05d}.png", dpi=80)
+
+
+def _kept(learner: dict[str, Any]) -> str:
+    """What the learner keeps, in a line."""
+    if not learner["rank"]:
+        return "what the learner keeps"
+    bound = learner["error_bound"]
+    return f"P: rank {learner['rank']}, " + (f"within {bound:.1e} |P_0| of exact" if bound > 1e-6 else "exact")

@@ -16,6 +16,7 @@ from pytracking.tracker.base import BaseTracker
 from pytracking.tracker.dimp.debug import DebugViews
 from pytracking.tracker.dimp.first_frame import sample_first_frame
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
+from pytracking.tracker.dimp.guard import UpdateGuard
 from pytracking.tracker.dimp.learner import (
     GradientDescentLearner,
     MovingAverageLearner,
@@ -47,6 +48,7 @@ class DimpTracker(BaseTracker):
         params = with_recommendations(params, self.network.metadata.get("tracker", {}))
         super().__init__(params)
         self.learner = self.make_learner()
+        self.guard = UpdateGuard(self._remedy())
         self.refiner = BoxRefiner(params)
         self.debug = DebugViews(params.debug, params.debug_dir)
 
@@ -60,6 +62,12 @@ class DimpTracker(BaseTracker):
         else:
             raise ValueError(f"learner must be 'steepest_descent' or 'gradient_descent', got {params.learner!r}")
         return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
+
+    def _remedy(self) -> str:
+        """What to do about updates that destroy the filter."""
+        if self.params.learner == "steepest_descent":
+            return "Steepest descent finds its own step lengths, so the features or the network's weights are at fault."
+        return f"step_length={self.params.step_length:g} is too large for this network: try a third of it."
 
     @torch.no_grad()
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any]:
@@ -78,6 +86,7 @@ class DimpTracker(BaseTracker):
             self.target_iou = self.network.target_iou(reference, samples.boxes[0])
         self.filters = self.network.classifier.get_filter(features, boxes, params.net_opt_iter)  # (1, C, k, k)
         self.learner.start(self.filters, self.generator)
+        self.guard.start()
         self.memory = SampleMemory(
             features,
             boxes,
@@ -144,7 +153,7 @@ class DimpTracker(BaseTracker):
             "score": found.max_score,
             "flag": found.flag,
             "translation": found.translation,
-            "learner": {"updated": num_iter > 0, "num_iter": num_iter, **self.learner.report()},
+            "learner": {"updated": num_iter > 0, "num_iter": num_iter, **self._learner_report()},
         }
         self._add_optional(output, found.scores)
         self.debug.show(self.frame_number, image, output, found.scores)
@@ -212,8 +221,13 @@ class DimpTracker(BaseTracker):
             num_iter = params.net_opt_update_iter
         if num_iter > 0:
             problem = self.network.objective(self.memory.features, self.memory.boxes, self.memory.weights)
-            self.filters = self.learner.update(problem, self.filters, num_iter)
+            self.filters = self.guard.choose(
+                problem, self.filters, self.learner.update(problem, self.filters, num_iter)
+            )
         return num_iter
+
+    def _learner_report(self) -> dict[str, Any]:
+        return self.learner.report() | {"rejected": self.guard.rejected}
 
     def _add_optional(self, output: dict[str, Any], scores: np.ndarray) -> None:
         if self.params.output_score_map:

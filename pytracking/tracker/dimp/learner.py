@@ -32,7 +32,7 @@ class OnlineLearner(ABC):
 
     def report(self) -> dict[str, Any]:
         """Numbers for outputs and debug views: the loss when the last update started, and what the learner keeps."""
-        return {"loss": float(self.losses[0]) if self.losses else None, "rank": 0, "nbytes": 0}
+        return {"loss": float(self.losses[0]) if self.losses else None, "rank": 0, "nbytes": 0, "error_bound": 0.0}
 
 
 class SteepestDescentLearner(OnlineLearner):

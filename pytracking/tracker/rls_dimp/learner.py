@@ -8,6 +8,7 @@ in the filter; DiMP's score activation, whose derivative is below one where the 
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -17,7 +18,7 @@ from torch.nn import functional as F
 
 from ltr.models.target_classifier import TargetObjective, correlate_with_maps
 from pytracking.tracker.dimp.learner import GradientDescentLearner
-from rls_ext import InverseCorrelation
+from rls_ext import ForgettingOverflowError, InverseCorrelation, NonFiniteInputError
 
 
 class BlockInput(ABC):
@@ -111,6 +112,7 @@ class RlsLearner(GradientDescentLearner):
         reset_every: P starts again after so many updates; None for never.
         form: representation of P, see :class:`rls_ext.InverseCorrelation`.
         dtype: of P.
+        memory_budget: bytes that P may hold; None for as many as it takes. Not for the dense form.
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class RlsLearner(GradientDescentLearner):
         reset_every: int | None = None,
         form: str = "auto",
         dtype: torch.dtype = torch.float32,
+        memory_budget: int | None = None,
     ) -> None:
         super().__init__(step_length)
         if reset_every is not None and reset_every < 1:
@@ -133,6 +136,7 @@ class RlsLearner(GradientDescentLearner):
         self.reset_every = reset_every
         self.form = form
         self.dtype = dtype
+        self.memory_budget = memory_budget
         self.inverse: InverseCorrelation | None = None
 
     def start(self, filters: Tensor, generator: torch.Generator) -> None:
@@ -145,17 +149,29 @@ class RlsLearner(GradientDescentLearner):
             form=self.form,
             dtype=self.dtype,
             device=filters.device,
+            memory_budget=self.memory_budget,
         )
 
     def first_gradient(self, problem: TargetObjective, filters: Tensor, scores: Tensor) -> Tensor:
         gradient, rows = self.block_input.gradient_and_rows(problem, filters, scores, self.generator)
-        self.inverse.update(rows)
+        self._remember(rows)
         if self.reset_every is not None and self.inverse.steps >= self.reset_every:
             self.inverse.reset()
         return gradient
+
+    def _remember(self, rows: Tensor) -> None:
+        try:
+            self.inverse.update(rows)
+        except NonFiniteInputError:  # the gradient is not finite either, so the tracker refuses this update
+            pass
+        except ForgettingOverflowError as error:
+            warnings.warn(f"P starts again from I/delta: {error}", RuntimeWarning, stacklevel=2)
+            self.inverse.reset()
+            self.inverse.update(rows)
 
     def direction(self, gradient: Tensor) -> Tensor:
         return self.inverse.precondition(gradient.flatten(1)).view_as(gradient)
 
     def report(self) -> dict[str, Any]:
-        return super().report() | {"rank": self.inverse.rank, "nbytes": self.inverse.nbytes}
+        kept = {"rank": self.inverse.rank, "nbytes": self.inverse.nbytes, "error_bound": self.inverse.error_bound}
+        return super().report() | kept

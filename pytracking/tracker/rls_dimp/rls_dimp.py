@@ -22,6 +22,7 @@ class RlsDimpTracker(DimpTracker):
 
     def make_learner(self) -> OnlineLearner:
         params = self.params
+        limited = params.p_memory_mib is not None and params.p_form != "dense"
         learner = RlsLearner(
             params.step_length * params.step_factor,
             delta=params.delta,
@@ -30,6 +31,7 @@ class RlsDimpTracker(DimpTracker):
             reset_every=params.reset_every,
             form=params.p_form,
             dtype=getattr(torch, params.p_dtype),
+            memory_budget=int(params.p_memory_mib * 2**20) if limited else None,
         )
         return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
 

@@ -1,0 +1,85 @@
+"""Refuses updates that would destroy the filter: a step length too large for a network makes descent diverge.
+
+A fixed step length is stable only below two over the loss's largest curvature, which depends on the network and on the
+target. Beyond it the filter grows from recursion to recursion until it is not a number, and a tracker with such a
+filter finds nothing ever again. So what an update stage returns is looked at before it is used.
+"""
+from __future__ import annotations
+
+import math
+import warnings
+
+import torch
+from torch import Tensor
+
+from ltr.models.target_classifier import ObjectiveMaps, TargetObjective
+
+LOSS_LIMIT = 100.0  # times the loss of an empty filter; healthy filters stay below it by two orders of magnitude
+PROBED_SAMPLES = 2  # the loss is looked at on these alone: every sample shows a filter that has exploded
+
+
+class RejectedUpdateWarning(RuntimeWarning):
+    """An online update was refused and the filter from before it kept."""
+
+
+class UpdateGuard:
+    """Keeps a sequence's last good filter.
+
+    Args:
+        remedy: which parameter to change, for the warning.
+    """
+
+    def __init__(self, remedy: str) -> None:
+        self.remedy = remedy
+        self.rejected = 0
+
+    def start(self) -> None:
+        """A new sequence."""
+        self.rejected = 0
+
+    def choose(self, problem: TargetObjective, before: Tensor, after: Tensor) -> Tensor:
+        """``after``, unless it is not finite or has lost all sense on the problem's samples; then ``before``."""
+        fault = find_fault(problem, after)
+        if fault is None:
+            return after
+        self.rejected += 1
+        if self.rejected == 1:
+            warnings.warn(
+                f"an online update was rejected and the filter from before it kept: {fault}. {self.remedy} "
+                "(Later rejections in this sequence are only counted, in the output's learner['rejected'].)",
+                RejectedUpdateWarning,
+                stacklevel=2,
+            )
+        return before
+
+
+def find_fault(problem: TargetObjective, filters: Tensor) -> str | None:
+    """What is wrong with filters (1, C, k, k) on the problem's heaviest samples, or None."""
+    heaviest = problem.root_sample_weight.flatten().topk(min(PROBED_SAMPLES, problem.root_sample_weight.numel()))
+    loss, empty = torch.zeros((), device=filters.device), torch.zeros((), device=filters.device)
+    for index in heaviest.indices.tolist():
+        probe = _sample(problem, index)
+        loss = loss + probe.residual(probe.scores(filters)).square().sum()
+        empty = empty + (probe.weight * probe.label).square().sum()
+    size = filters.square().sum()  # a filter can overflow where the probed features are zero
+    loss, empty, size = torch.stack([loss, empty, size]).tolist()
+    if not (math.isfinite(loss) and math.isfinite(size)):
+        return "it would make the filter infinite or not a number"
+    if empty > 0 and loss > LOSS_LIMIT * empty:
+        return f"its loss would be {loss / empty:.3g} times that of an empty filter"
+    return None
+
+
+def _sample(problem: TargetObjective, index: int) -> TargetObjective:
+    """The problem of one sample alone, without copies."""
+    part = slice(index, index + 1)
+    maps = problem.maps
+    count = problem.features.shape[1]
+    root = problem.root_sample_weight  # one number for all samples, or one for each
+    root = root[:, part] if root.shape[1] == count else root
+    return TargetObjective(
+        problem.features[:, part],
+        ObjectiveMaps(maps.label[:, part], maps.mask[:, part], maps.spatial_weight[:, part]),
+        root,
+        problem.regularisation,
+    )
