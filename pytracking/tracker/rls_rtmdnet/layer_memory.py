@@ -50,6 +50,11 @@ class LayerMemory:
         self._take_in()
         self._cache = ProductCache()
 
+    def abandon_stage(self) -> None:
+        """Forgets the inputs that P has not taken in."""
+        self._inputs, self.changes = [], None
+        self._cache = ProductCache()
+
     def learn(self, rows: Tensor, seen: Tensor, negatives: Tensor | None) -> Tensor:
         """Takes a mini-batch's virtual input (Eq. mean2) into P_n, then multiplies the mini-batch by it.
 

@@ -62,6 +62,10 @@ class PreconditionedWeights:
         step.add(weight, bias, factor * self.memory.alpha)
         return step
 
+    def abandon_stage(self) -> None:
+        """The weights are others than those that were multiplied: compute afresh."""
+        self.kept = None
+
     def _refresh(self, weight: Tensor, bias: Tensor) -> None:
         resting = self.memory.inverse
         if self.kept is None and not resting.steps:

@@ -16,6 +16,10 @@ from rls_ext import RLSPreconditioner
 class RLSLearner(OnlineLearner):
     """Initial and regular learning by Eq. RLS_update_RTMDNet; occasional updates are plain and leave P alone."""
 
+    remedy = (
+        "Raise delta, use clip='after', or lower gradient_clip, initial_rate, regular_rate or occasional_rate."
+    )
+
     def _regular_descent(self) -> RLSDescent:
         return RLSDescent(self.head.layers, self.params)
 
@@ -62,6 +66,10 @@ class RLSDescent(PlainDescent):
     def end_stage(self) -> None:
         for memory in self.memories:
             memory.end_stage()
+
+    def abandon_stage(self) -> None:
+        for part in (*self.memories, *self.decaying):
+            part.abandon_stage()
 
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient], negatives: Tensor) -> list[LayerStep]:

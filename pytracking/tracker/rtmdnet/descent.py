@@ -37,6 +37,10 @@ class Momentum:
         self.kept = kept
         self._sums: list[LayerStep] = []
 
+    def reset(self) -> None:
+        """Forgets all steps taken."""
+        self._sums = []
+
     @torch.no_grad()
     def descend(self, steps: list[LayerStep], rates: list[float]) -> None:
         """Takes the steps in, then moves each layer by its rate."""
@@ -70,6 +74,9 @@ class PlainDescent:
 
     def end_stage(self) -> None:
         """Called after the last mini-batch of a stage."""
+
+    def abandon_stage(self) -> None:
+        """Called instead of ``end_stage`` where the stage is to leave no trace."""
 
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient], negatives: Tensor) -> list[LayerStep]:

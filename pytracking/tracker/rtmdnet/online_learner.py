@@ -12,12 +12,13 @@ from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.memory import SampleSet
 from pytracking.tracker.rtmdnet.params import RTMDNetParams
 from pytracking.tracker.rtmdnet.sampling import RandomSource
+from pytracking.tracker.rtmdnet.stage_guard import StageGuard
 from pytracking.tracker.rtmdnet.weight_backup import WeightBackup
 
 
 @dataclass(slots=True)
 class LearningReport:
-    """What a stage did: its last mini-batch's mean cross entropy, and the number of iterations."""
+    """What a stage did: its last mini-batch's mean cross entropy, and its iterations (0: nothing learnt, or rejected)."""
 
     loss: float
     iterations: int
@@ -27,6 +28,7 @@ class LearningReport:
 class Stage:
     """One kind of learning: how long, how fast, by which rule, with which momentum."""
 
+    name: str
     iterations: int
     rate: float
     descent: PlainDescent
@@ -44,11 +46,14 @@ class OnlineLearner:
         rng: source of the order in which samples are visited.
     """
 
+    remedy = "Lower initial_rate, regular_rate and occasional_rate, or gradient_clip."
+
     def __init__(self, head: ClassifierHead, params: RTMDNetParams, rng: RandomSource) -> None:
         self.head = head
         self.params = params
         self.rng = rng
         self.backup = WeightBackup(head.layers, params.weight_backup)
+        self.guard = StageGuard(head.layers, self.remedy)
         self._plain = PlainDescent(head.layers, params.gradient_clip, params.weight_decay)
         self._improved = self._regular_descent()
         self._initial, self._regular, self._occasional = (Momentum(head.layers, params.momentum) for _ in range(3))
@@ -71,21 +76,21 @@ class OnlineLearner:
     def learn_initially(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
         """Learns the target's appearance in the first frame."""
         params = self.params
-        stage = Stage(params.initial_iterations, params.initial_rate, self._improved, self._initial)
+        stage = Stage("initial", params.initial_iterations, params.initial_rate, self._improved, self._initial)
         return self._learn(positives, negatives, stage)
 
     def update_regularly(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
         """Goes on from the last regular update, whatever occasional updates did since."""
         params = self.params
         self.backup.restore()
-        stage = Stage(params.update_iterations, params.regular_rate, self._improved, self._regular)
+        stage = Stage("regular", params.update_iterations, params.regular_rate, self._improved, self._regular)
         return self._learn(positives, negatives, stage)
 
     def update_occasionally(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
         """Adapts to the recent past after a failure; the next regular update discards it where backups are kept."""
         params = self.params
         self.backup.save()
-        stage = Stage(params.update_iterations, params.occasional_rate, self._plain, self._occasional)
+        stage = Stage("occasional", params.update_iterations, params.occasional_rate, self._plain, self._occasional)
         return self._learn(positives, negatives, stage)
 
     def _learn(self, positives: SampleSet, negatives: SampleSet, stage: Stage) -> LearningReport:
@@ -97,16 +102,30 @@ class OnlineLearner:
             (len(positives), len(negatives)), tuple(size * stage.iterations for size in batch)
         )
         rates = [stage.rate] * (len(self.head.layers) - 1) + [stage.rate * params.last_layer_rate]
-        loss = torch.full((), float("nan"))
+        loss, sound = torch.full((), float("nan")), True
+        self.guard.begin_stage()
         stage.descent.begin_stage(len(negatives))
         for chosen, offered in zip(positive_order.split(batch[0]), negative_order.split(batch[1]), strict=True):
             target = positives.take(chosen.to(device))
             hardest, background, known = self._hardest(negatives, offered.to(device))
             labels = torch.cat([hardest.new_ones(len(target)), hardest.new_zeros(len(background))])
             gradients, loss = self.head.gradients(torch.cat([target, background]), labels, known)
+            sound = self.guard.is_sound(gradients, loss)
+            if not sound:
+                break
             stage.momentum.descend(stage.descent.steps(gradients, hardest), rates)
+        fault = self.guard.find_fault()
+        if not sound or fault is not None:
+            return self._reject(stage, fault)
         stage.descent.end_stage()
         return LearningReport(loss=float(loss), iterations=stage.iterations)
+
+    def _reject(self, stage: Stage, fault: str | None) -> LearningReport:
+        """As if the stage had not been; its momentum starts anew, because it would lead there again."""
+        self.guard.reject(stage.name, fault)
+        stage.descent.abandon_stage()
+        stage.momentum.reset()
+        return LearningReport(loss=float("nan"), iterations=0)
 
     def _visiting_order(self, counts: tuple[int, int], visits: tuple[int, ...]) -> list[Tensor]:
         """Positions of the positives and the negatives for all mini-batches: each set shuffled, over and over."""

@@ -171,4 +171,6 @@ class RTMDNetTracker(BaseTracker):
 
     def _describe(self, kind: str, report: LearningReport | None) -> dict[str, Any]:
         state = {"updated": report is not None, "kind": kind, "rank": self.learner.rank, "nbytes": self.learner.nbytes}
+        if self.learner.guard.rejected:
+            state["rejected"] = self.learner.guard.rejected
         return state if report is None else {**state, "loss": report.loss, "iterations": report.iterations}

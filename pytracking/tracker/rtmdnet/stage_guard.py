@@ -1,0 +1,71 @@
+"""Refuses stages of learning that leave the numbers: one weight that is not finite makes every later score useless."""
+from __future__ import annotations
+
+import warnings
+
+import torch
+from torch import Tensor, nn
+
+from pytracking.tracker.rtmdnet.head import LayerGradient
+
+LAYER_NAMES = ("fc4", "fc5", "fc6")
+
+
+class RejectedUpdateWarning(RuntimeWarning):
+    """A stage of online learning was refused, and the weights from before it kept."""
+
+
+class StageGuard:
+    """Keeps the weights from before a stage, and brings them back where the stage lost them.
+
+    Args:
+        layers: what is trained.
+        remedy: which parameters to change, for the warning; the first rejection of a sequence gives one.
+    """
+
+    def __init__(self, layers: list[nn.Linear], remedy: str) -> None:
+        self.layers = layers
+        self.remedy = remedy
+        self.rejected = 0
+        self._before: list[Tensor] = []
+
+    def begin_stage(self) -> None:
+        """Remembers the weights of this moment."""
+        if not self._before:
+            self._before = [torch.empty_like(parameter) for _, parameter in self._parameters()]
+        for kept, (_, parameter) in zip(self._before, self._parameters(), strict=True):
+            kept.copy_(parameter)
+
+    @staticmethod
+    def is_sound(gradients: list[LayerGradient], loss: Tensor) -> bool:
+        """Whether a mini-batch's loss and everything that enters its layers is finite."""
+        total = loss.double() + sum(gradient.raw_inputs.sum(dtype=torch.float64) for gradient in gradients)
+        return bool(torch.isfinite(total))
+
+    def find_fault(self) -> str | None:
+        """Name of a parameter that is not finite."""
+        for name, parameter in self._parameters():
+            if not bool(torch.isfinite(parameter.sum(dtype=torch.float64))):
+                return name
+        return None
+
+    def reject(self, stage: str, fault: str | None) -> None:
+        """Brings the weights back; ``fault`` names the lost parameter, None says that the scores were lost first."""
+        for kept, (_, parameter) in zip(self._before, self._parameters(), strict=True):
+            parameter.copy_(kept)
+        self.rejected += 1
+        if self.rejected == 1:
+            warnings.warn(
+                f"{stage} learning made {fault or 'the scores of its samples'} infinite or not a number: it was "
+                f"rejected and the weights from before it are kept. {self.remedy} (Later rejections in this sequence "
+                "are only counted, in the output's learner['rejected'].)",
+                RejectedUpdateWarning,
+                stacklevel=3,
+            )
+
+    def _parameters(self) -> list[tuple[str, Tensor]]:
+        return [
+            (f"{name}.{part}", getattr(layer, part).data)
+            for name, layer in zip(LAYER_NAMES, self.layers, strict=True)
+            for part in ("weight", "bias")
+        ]
