@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -119,8 +120,18 @@ def _engine(args: argparse.Namespace) -> contextlib.AbstractContextManager:
 def _report(experiment, jobs: list[Job], args: argparse.Namespace) -> int:
     from experiments.report import write_report
 
-    print(write_report(experiment, jobs, args.output))
+    print(write_report(experiment, jobs, args.output, run_command(args)))
     return 0
+
+
+def run_command(args: argparse.Namespace) -> str:
+    """The command that makes the results of a selection (without this machine's folders)."""
+    words = ["python -m experiments run", args.experiment]
+    words += ["--runs", str(args.runs)] if args.runs else []
+    for flag, values in (("--trackers", args.trackers), ("--sequences", args.sequences)):
+        words += [flag, *(shlex.quote(value) for value in values)] if values else []
+    words += ["--dataset", shlex.quote(args.dataset)] if args.dataset else []
+    return " ".join(words)
 
 
 def _cores() -> int:

@@ -32,7 +32,7 @@ class Experiment:
     runs: int  # repetitions with different seeds, as in the paper
     label: str = ""  # the table's or figure's label in the paper
     published: str | None = None  # file in experiments/published
-    figure: str | None = None  # "success": success plot of each benchmark; "hard": the same on hard sequences
+    figure: str | None = None  # "success" plot of each benchmark; the same on "hard" sequences; "differences" from RLS
     strict_weights: bool = True  # an experiment never runs on a stand-in network unless it names it
     notes: tuple[str, ...] = field(default=())
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.comparison import MOST_SEQUENCES, difference_table, draw_differences, sequence_table
 from experiments.definition import Experiment
 from experiments.scoring import JobScores, score_job
 from experiments.selection import Job
@@ -13,7 +14,7 @@ from experiments.vot_protocol import score_vot_job
 from pytracking.analysis.plots import draw_plot, save_figure
 from pytracking.analysis.report import hard_sequences
 from pytracking.analysis.rules import RULES
-from pytracking.analysis.statistics import compare_paired, mean_and_interval
+from pytracking.analysis.statistics import mean_and_interval
 from pytracking.analysis.tables import Number, Table
 from pytracking.evaluation.environment import env_settings
 from pytracking.utils.files import write_text
@@ -21,16 +22,18 @@ from pytracking.utils.files import write_text
 DIFFERS = "≠"  # marks a mean whose 95 % interval does not contain the published value
 
 
-def write_report(experiment: Experiment, jobs: list[Job], folder: Path | None = None) -> str:
+def write_report(experiment: Experiment, jobs: list[Job], folder: Path | None = None, command: str = "") -> str:
     """Writes ``report.md``, ``report.tex`` and the figures; returns the Markdown.
 
     Args:
         experiment: what was run.
         jobs: its benchmarks, selected as for ``run``.
         folder: by default ``<results_path>/reports/<experiment>``.
+        command: that made the results, to stand in the report.
     """
     folder = Path(folder) if folder else env_settings().results_path / "reports" / experiment.name
     markdown, latex = [f"# {experiment.title}", ""], []
+    markdown += [f"Made by `{command}`.\n"] if command else []
     markdown += [f"{note}\n" for note in experiment.notes]
     for number, job in enumerate(jobs, start=1):
         if job.benchmark.protocol == "server":
@@ -53,10 +56,18 @@ def _tables(experiment: Experiment, job: Job, scores: JobScores) -> list[Table]:
     if not scores.values:
         return []
     tables = [value_table(experiment, job, scores)]
-    reference = next((label for label in scores.values if label.startswith("RLS-")), None)
-    if scores.evaluation is not None and reference is not None and len(scores.values) > 1:
-        tables.append(difference_table(scores, reference))
+    reference = _reference(scores)
+    if scores.evaluation is not None and reference is not None:
+        tables.append(difference_table(scores.evaluation, reference))
+    if scores.evaluation is not None and 1 < len(scores.evaluation.names) <= MOST_SEQUENCES:
+        tables.append(sequence_table(scores.evaluation))
     return tables
+
+
+def _reference(scores: JobScores) -> str | None:
+    """The row that all others are compared with: ours, if there are others."""
+    ours = next((label for label in scores.values if label.startswith("RLS-")), None)
+    return ours if len(scores.values) > 1 else None
 
 
 def value_table(experiment: Experiment, job: Job, scores: JobScores) -> Table:
@@ -92,39 +103,23 @@ def _published_cell(value: float | None, mean: float, width: float) -> str:
     return f"{value:.3f}" + (f" {DIFFERS}" if differs else "")
 
 
-def difference_table(scores: JobScores, reference: str) -> Table:
-    """The reference against every other row, paired over sequences: how much, and how sure."""
-    evaluation = scores.evaluation
-    table = Table(
-        f"{reference} minus the others: success (AUC)",
-        ["against", "difference", "95 % interval", "p", "better on", "worse on", "equal on"],
-    )
-    of = {tracker.name: evaluation.sequence_scores(tracker).mean(axis=0) for tracker in evaluation.trackers}
-    for label, others in of.items():
-        if label == reference:
-            continue
-        result = compare_paired(of[reference], others)
-        interval = f"[{result.low:+.3f}, {result.high:+.3f}]"
-        numbers = [Number(result.difference, decimals=3), interval, Number(result.p_value, decimals=3)]
-        table.rows.append([label, *numbers, result.wins, result.losses, result.ties])
-    table.notes.append("over sequences (mean over runs): bootstrap interval, two-sided sign-flip permutation test")
-    return table
-
-
 def _figures(experiment: Experiment, scores: JobScores, folder: Path, name: str) -> list[Path]:
+    """Draws the experiment's figure as PNG and PDF; returns the PNG, to be shown."""
     if experiment.figure is None or scores.evaluation is None:
         return []
-    evaluation, title = scores.evaluation, None
+    evaluation, reference, title = scores.evaluation, _reference(scores), None
+    if experiment.figure != "success" and reference is None:
+        return []
     if experiment.figure == "hard":
-        reference = next((label for label in scores.values if label.startswith("RLS-")), None)
-        if reference is None:
-            return []
         evaluation = hard_sequences(evaluation, reference)
         if not evaluation.sequences:
             return []
         title = f"{len(evaluation.sequences)} hard sequences"
-    figure = draw_plot(evaluation, "success", title)
-    paths = [folder / f"{name}_success.{suffix}" for suffix in ("png", "pdf")]
+    if experiment.figure == "differences":
+        figure, what = draw_differences(evaluation, reference), "differences"
+    else:
+        figure, what = draw_plot(evaluation, "success", title), "success"
+    paths = [folder / f"{name}_{what}.{suffix}" for suffix in ("png", "pdf")]
     for path in paths:
         save_figure(figure, path)
     return paths[:1]
@@ -144,4 +139,6 @@ def _runnable(job: Job) -> list:
 
 
 def _file_name(dataset: str) -> str:
+    kind, _, path = dataset.partition(":")
+    dataset = f"{kind}_{Path(path).name}" if path else kind
     return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in dataset).strip("_")

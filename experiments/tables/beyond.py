@@ -23,7 +23,7 @@ EXPERIMENT = Experiment(
     name="beyond",
     title="Variants of RLS-DiMP, and the control for its step length",
     runs=3,
-    figure="success",
+    figure="differences",
     benchmarks=(
         Benchmark(dataset="demo", trackers=on_network(TRACKERS, DIMP_NETWORK), metrics=METRICS, rule="strict"),
     ),

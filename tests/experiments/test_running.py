@@ -1,6 +1,9 @@
 """An experiment end to end on two short sequences, with trackers whose scores are known."""
+from dataclasses import replace
+
 import pytest
 
+from experiments.__main__ import parse_arguments, run_command
 from experiments.definition import Benchmark, Experiment
 from experiments.planning import plan_job, plan_table, probed_sequences
 from experiments.report import write_report
@@ -48,6 +51,23 @@ def test_an_interrupted_run_ends_with_the_same_report(experiment, results):
     (summary,) = run_experiment(experiment, jobs, workers=0, progress=False)
     assert "1 sequences tracked, 7 kept" in summary
     assert _without_speed(write_report(experiment, jobs)) == report
+
+
+def test_a_report_says_where_the_difference_lies_and_which_command_made_it(experiment, results):
+    experiment = replace(experiment, figure="differences")
+    jobs = jobs_of(experiment, Selection(runs=1))
+    run_experiment(experiment, jobs, workers=0, progress=False)
+    command = run_command(parse_arguments(["report", "mini", "--runs", "1", "--trackers", "BGD-DiMP matched"]))
+    assert command == "python -m experiments run mini --runs 1 --trackers 'BGD-DiMP matched'"
+    report = write_report(experiment, jobs, command=command)
+    assert f"Made by `{command}`." in report
+    still = score_job(jobs[0]).evaluation.tracker("still")
+    by_sequence = dict(zip(("run", "walk"), score_job(jobs[0]).evaluation.sequence_scores(still)[0], strict=True))
+    for name, auc in by_sequence.items():
+        assert f"| {name} | 1.000 | {auc:.3f} |" in report
+    difference = 1 - sum(by_sequence.values()) / 2
+    assert f"| still | {difference:.3f} |" in report
+    assert list((results / "reports" / "tiny").glob("*_differences.png"))
 
 
 def _without_speed(markdown: str) -> list[str]:
