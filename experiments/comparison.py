@@ -67,7 +67,7 @@ def draw_differences(evaluation: Evaluation, reference: str) -> Figure:
         axes.plot(result.difference, place, "o", color="C0", markersize=5)
     axes.axvline(0, color="0.3", linewidth=0.8)
     axes.set_yticks(range(len(results)), list(results), fontsize=8)
-    axes.invert_yaxis()
+    axes.set_ylim(len(results) - 0.4, -0.6)
     axes.set_xlabel(f"AUC of {reference} minus that of the row; bars: 95 % interval, ticks: sequences", fontsize=8)
     axes.tick_params(axis="x", labelsize=7)
     axes.grid(axis="x", color="0.88", linewidth=0.6)
