@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ltr.models.target_classifier import ObjectiveMaps, TargetObjective
 
-LOSS_LIMIT = 100.0  # times the loss of an empty filter; healthy filters stay below it by two orders of magnitude
+LOSS_LIMIT = 10.0  # times the loss of an empty filter; those of healthy filters are below one
 PROBED_SAMPLES = 2  # the loss is looked at on these alone: every sample shows a filter that has exploded
 
 
