@@ -41,15 +41,17 @@ class FactoredInverse:
         rank_tol: float | None = None,
         whole_from: int | None = None,
         memory_budget: int | None = None,
+        given_up: str = "shift",
     ) -> None:
         """rank_tol: change of P, relative to |P|, below which a new direction is left out.
         whole_from: rank at which the basis becomes the whole space, Q = I (default: when it is, at rank p).
         memory_budget: bytes that this form may hold; None for as many as it takes to be exact.
+        given_up: what becomes of directions that do not fit, see ``InverseCorrelation``.
         """
         self.dim, self.delta, self.beta, self.dtype = dim, delta, beta, dtype
         self.rank_tol = (1e-14 if dtype == torch.float64 else 1e-7) if rank_tol is None else rank_tol
         self.whole_from = dim if whole_from is None else min(whole_from, dim)
-        self.memory_budget = memory_budget
+        self.memory_budget, self.given_up, self.truncations = memory_budget, given_up, 0
         self._place(device)
         self.reset()
 
@@ -149,9 +151,15 @@ class FactoredInverse:
         normals, weights = complement_reflection(dropped)
         self._basis.reflect(normals, weights, rows)
         self._core.reflect(normals, weights, rows)
+        self.truncations += 1
+        self._middle = None
+        relative = half / sigma * (1.0 + self.bound.raised)  # sigma = (1 + raised) sigma_0
+        if self.given_up == "forget":
+            self.bound.forget(2 * relative)
+            return
         self._core.lower(half)
-        self.bound.give_up(half / sigma * (1.0 + self.bound.raised))  # sigma = (1 + raised) sigma_0
-        self._log_sigma, self._middle = math.log(sigma + half), None
+        self.bound.give_up(relative)
+        self._log_sigma = math.log(sigma + half)
 
     def _new_directions(
         self, h: Tensor, rest: Tensor, block: Tensor, beta: float, alpha: float

@@ -12,6 +12,7 @@ from .factored import FactoredInverse
 
 FORMS = ("auto", "dense", "factored")
 ON_LOSS = ("recover", "raise")
+GIVEN_UP = ("shift", "forget")
 _SMALL_DIM = 1024  # up to here P is small enough to keep the square root of the whole space
 _DENSE_FRACTION = 0.35  # rank / dim from which a dense matrix is cheaper than the factored form
 
@@ -37,6 +38,8 @@ class InverseCorrelation:
         memory_budget: Bytes that P may hold, for streams without an end. While the directions seen fit, P is
             exact; then those in which P differs least from a multiple of the identity are given up, and ``error_bound``
             says how far P may be from exact. Default: no limit. Not for the dense form, whose size is fixed.
+        given_up: What becomes of directions that do not fit: "shift" shares their energy with all directions, which has
+            the smallest error bound; "forget" treats them as if they had never been seen and leaves P elsewhere alone.
 
     On the CPU bad inputs raise at once. On other devices a check would wait for the device at every update, so there a
     non-finite input counts as zero; see ``update``.
@@ -54,12 +57,16 @@ class InverseCorrelation:
         on_loss: str = "recover",
         rank_tol: float | None = None,
         memory_budget: int | None = None,
+        given_up: str = "shift",
     ) -> None:
+        if given_up not in GIVEN_UP:
+            raise HyperparameterError(f"given_up must be one of {GIVEN_UP}, got {given_up!r}")
         _check_settings(dim, delta, beta, form, dtype, on_loss, rank_tol)
         if memory_budget is not None and form == "dense":
             raise HyperparameterError("memory_budget is for form='factored' or 'auto': a dense P always takes p * p")
         self.dim, self.delta, self.beta, self.form = int(dim), float(delta), float(beta), form
         self.on_loss, self.rank_tol, self.memory_budget, self.steps = on_loss, rank_tol, memory_budget, 0
+        self.given_up = given_up
         place = torch.empty(0, device=device).device  # names the current device, as "cuda" alone does not
         self._impl = self._new_impl("dense" if form == "dense" else "factored", dtype, place)
 
@@ -77,6 +84,7 @@ class InverseCorrelation:
             rank_tol=self.rank_tol,
             whole_from=whole,
             memory_budget=self.memory_budget,
+            given_up=self.given_up,
         )
 
     @property
@@ -108,6 +116,11 @@ class InverseCorrelation:
     def max_rank(self) -> int:
         """The highest rank that ``memory_budget`` has room for; p without one."""
         return self._impl.max_rank if isinstance(self._impl, FactoredInverse) else self.dim
+
+    @property
+    def truncations(self) -> int:
+        """How often directions were given up because of ``memory_budget``, since this matrix was made or loaded."""
+        return self._impl.truncations if isinstance(self._impl, FactoredInverse) else 0
 
     @property
     def error_bound(self) -> float:

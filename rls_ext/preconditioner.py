@@ -10,7 +10,7 @@ from .capture import LayerCapture
 from .errors import HyperparameterError, MissingGradientError, StateMismatchError, UnsupportedModuleError
 from .inverse_correlation import InverseCorrelation
 
-_OVERRIDES = ("delta", "beta", "form", "dtype", "on_loss", "rank_tol", "input_from")
+_OVERRIDES = ("delta", "beta", "form", "dtype", "on_loss", "rank_tol", "memory_budget", "given_up", "input_from")
 _COLUMNS_COMPARED = 32
 
 
@@ -30,9 +30,9 @@ class RLSPreconditioner:
         delta: P_0 = I/delta of every layer.
         beta: Forgetting factor.
         form: Representation of P, as for ``InverseCorrelation``.
-        overrides: By layer or by name, a dict of ``delta``, ``beta``, ``form``, ``dtype``, ``on_loss``, ``rank_tol``
-            or ``input_from`` (another module whose input is taken for the virtual input: the dropout before a layer, if
-            P is to see the features before they are dropped).
+        overrides: By layer or by name, a dict of ``delta``, ``beta``, ``form``, ``dtype``, ``on_loss``, ``rank_tol``,
+            ``memory_budget``, ``given_up`` or ``input_from`` (another module whose input is taken for the virtual
+            input: the dropout before a layer, if P is to see the features before they are dropped).
         low_rank: Use that the gradient of a mini-batch of b samples is a product D^T X of b rows where that is cheaper.
     """
 

@@ -14,6 +14,9 @@ positive semidefinite matrices,
 
 * An update adds the same X^T X to both and multiplies Phi, Phi' and sigma_0 by beta: (*) holds with the same h and l.
 * Giving up directions changes Phi' by at most rho/2: h grows by (1 + l) rho / (2 sigma_0), sigma by rho/2.
+* Forgetting directions, which is the other choice, takes them back to sigma, changes Phi' by at most rho, h grows by
+  (1 + l) rho / sigma_0, and the others stay as they are. Where rho is much larger than sigma, as with a tiny delta,
+  both bounds say nothing; but sharing then lowers P on all that was never seen, and forgetting does not.
 * Leaving a direction of length d out of a block X, X' = X - d m u^T, changes X^T X by d (X'^T m u^T + u m^T X') +
   d^2 u u^T. Because Phi' >= X'^T X' and Phi' >= sigma I that is at most 2 d / sqrt(sigma) + d^2 / sigma times Phi',
   either way: l grows by that.
@@ -74,6 +77,10 @@ class ErrorBound:
         """Directions were given up at rho / (2 sigma_0) = ``half``."""
         self.raised += half
         self.shifted += (1.0 + float(self.left_out)) * half
+
+    def forget(self, energy: float) -> None:
+        """Directions were forgotten, as if they had not been seen; rho / sigma_0 = ``energy`` was the most in one."""
+        self.shifted += (1.0 + float(self.left_out)) * energy
 
     @staticmethod
     def of_leaving_out(lengths: Tensor, alpha: float) -> Tensor:

@@ -222,3 +222,34 @@ def test_bad_budgets_are_named(options):
 def test_bound_of_too_much_left_out_is_no_bound():
     assert ErrorBound(left_out=1.0).relative == 1
     assert ErrorBound().relative == 0
+
+
+def test_forgotten_directions_are_as_if_never_seen_and_the_others_exact():
+    """Orthogonal inputs of different lengths: what is kept has exactly its own energy, the rest P_0's."""
+    dim, delta, seen = 60, 1e-3, 24
+    lengths = torch.linspace(5.0, 1.0, seen, dtype=torch.float64)
+    budget = bytes_at_rank(16, dim, torch.float64, torch.float64)
+    forgetting, sharing = (
+        InverseCorrelation(dim, delta=delta, dtype=torch.float64, form="factored", memory_budget=budget, given_up=rule)
+        for rule in ("forget", "shift")
+    )
+    for number in range(seen):
+        row = torch.zeros(dim, dtype=torch.float64)
+        row[number] = lengths[number]
+        forgetting.update(row)
+        sharing.update(row)
+    assert forgetting.truncations and forgetting.rank <= forgetting.max_rank == 16
+    found, exact = forgetting.dense(), 1 / (delta + lengths**2)
+    for number in range(seen):
+        value = float(found[number, number])
+        assert value == pytest.approx(float(exact[number]), rel=1e-9) or value == pytest.approx(1 / delta, rel=1e-9)
+    assert sum(float(found[k, k]) < 1 for k in range(seen)) == forgetting.rank
+    torch.testing.assert_close(found[seen:, seen:].diagonal(), torch.full((dim - seen,), 1 / delta).double())
+    assert float(sharing.dense()[-1, -1]) < 0.01 / delta  # what sharing does to directions that were never seen
+    error = torch.linalg.matrix_norm(found - torch.diag(torch.cat([exact, torch.full((dim - seen,), 1 / delta)])), 2)
+    assert float(error) * delta <= forgetting.error_bound <= 1
+
+
+def test_an_unknown_rule_is_refused():
+    with pytest.raises(HyperparameterError, match="given_up"):
+        InverseCorrelation(8, delta=1.0, given_up="drop")
