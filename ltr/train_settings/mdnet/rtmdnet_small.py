@@ -21,8 +21,6 @@ from ltr.models.tracking.mdnet import MDNet, alexnet_convolutions, mdnet
 from ltr.trainers.plan import RunOptions, TrainingPlan, cosine_decay
 
 NETWORK = {"spec": "alexnet"}
-#: AlexNet's features are large (norm 94 at fc4), so RLS starts from a P ten times smaller than the paper's
-TRACKER_WHERE_KNOWN = {"delta": [5e-3, 5e-3, 5e-3]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def build(options: RunOptions) -> TrainingPlan:
             {"params": list(network.branches.parameters()), "lr": 1e-2},
         ],
         constructor={"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": NETWORK},
-        metadata={"tracker": {}, "tracker_where_known": TRACKER_WHERE_KNOWN},
+        metadata={"tracker": {}},
         epochs=epochs,
         batch_size=1,
         accumulate=1,

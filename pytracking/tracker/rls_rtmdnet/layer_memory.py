@@ -9,7 +9,7 @@ from torch import Tensor
 from rls_ext import InverseCorrelation
 
 PENDING_LIMIT = 64  # inputs that P may lag behind before it takes them in
-GROWTH = 5  # mini-batches' worth of new products that the table makes room for at once
+TABLE_ROWS = 256  # products kept at most: more would be used again, but P's memory is to stay below 40 MiB
 
 
 class LayerMemory:
@@ -38,22 +38,23 @@ class LayerMemory:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of P."""
-        return self.inverse.nbytes
+        """Bytes of P, of what it has not taken in, and of the products with it."""
+        pending = 0 if self.changes is None else 2 * self.changes.nbytes
+        return self.inverse.nbytes + pending + self._cache.nbytes
 
     def begin_stage(self, negatives: int) -> None:
         """Prepares for mini-batches that draw from so many negatives."""
-        self._cache = ProductCache(negatives)
+        self._cache.begin(negatives)
 
     def end_stage(self) -> None:
         """P takes in what it has not yet, and the products with the old P are forgotten."""
         self._take_in()
-        self._cache = ProductCache()
+        self._cache.begin(0)
 
     def abandon_stage(self) -> None:
         """Forgets the inputs that P has not taken in."""
         self._inputs, self.changes = [], None
-        self._cache = ProductCache()
+        self._cache.begin(0)
 
     def learn(self, rows: Tensor, seen: Tensor, negatives: Tensor | None) -> Tensor:
         """Takes a mini-batch's virtual input (Eq. mean2) into P_n, then multiplies the mini-batch by it.
@@ -107,19 +108,25 @@ class LayerMemory:
 
 
 class ProductCache:
-    """Products of negatives with the resting P: hard negatives come back in one mini-batch after another.
+    """Products of negatives with the resting P: hard negatives come back in one mini-batch after another."""
 
-    Args:
-        negatives: how many different ones there are.
-    """
+    def __init__(self) -> None:
+        self._place = torch.empty(0, dtype=torch.int64)  # of each negative in the table, -1 if it is not there
+        self._table: Tensor | None = None  # (TABLE_ROWS or a mini-batch's, p)
+        self._used = 0
 
-    def __init__(self, negatives: int = 0) -> None:
-        self._place = torch.full((negatives,), -1)  # of each negative in the table
-        self._table: Tensor | None = None  # (n, p)
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._place.nbytes + (0 if self._table is None else self._table.nbytes)
+
+    def begin(self, negatives: int) -> None:
+        """Forgets everything; from now on there are so many different negatives."""
+        self._place = torch.full((negatives,), -1)
         self._used = 0
 
     def forget(self) -> None:
-        """P has changed: no product is valid any more."""
+        """P has changed, or the table is full: no product is valid any more."""
         self._place.fill_(-1)
         self._used = 0
 
@@ -128,18 +135,18 @@ class ProductCache:
         others = len(rows) - len(negatives)
         numbers = negatives.cpu()
         unknown = self._place[numbers] < 0
+        if self._used + int(unknown.sum()) > max(TABLE_ROWS, len(numbers)):
+            self.forget()
+            unknown = torch.ones_like(unknown)
         wanted = torch.cat([torch.ones(others, dtype=torch.bool), unknown]).to(rows.device)
-        computed = inverse.precondition(rows[wanted])
+        computed = inverse.precondition(rows if bool(unknown.all()) else rows[wanted])
         self._store(numbers[unknown], computed[others:])
         return torch.cat([computed[:others], self._table[self._place[numbers].to(rows.device)]])
 
     def _store(self, numbers: Tensor, products: Tensor) -> None:
+        if self._table is None:
+            self._table = products.new_empty((max(TABLE_ROWS, len(numbers)), products.shape[1]))
         end = self._used + len(products)
-        if self._table is None or end > len(self._table):
-            grown = products.new_empty((end + GROWTH * len(numbers), products.shape[1]))
-            if self._table is not None:
-                grown[: self._used] = self._table[: self._used]
-            self._table = grown
         self._table[self._used : end] = products
         self._place[numbers] = torch.arange(self._used, end)
         self._used = end

@@ -26,7 +26,9 @@ class PreconditionedWeights:
         self.layer = layer
         self.memory = memory
         self.kept: Tensor | None = None  # W (P_0 - alpha I), (o, d + 1)
+        self._alpha = 0.0
         self._age = 0
+        self._truncations = 0  # of P_0 when W was last multiplied by it
         if self._large:
             memory.before_settling.append(self._fold_changes)
 
@@ -59,7 +61,7 @@ class PreconditionedWeights:
             products = torch.cat([products, self.memory.changes])
         torch.addmm(self.kept, outputs.T, products, beta=factor, out=out)
         step = LayerStep(out[:, :-1], out[:, -1])
-        step.add(weight, bias, factor * self.memory.alpha)
+        step.add(weight, bias, factor * self._alpha)
         return step
 
     def abandon_stage(self) -> None:
@@ -68,12 +70,15 @@ class PreconditionedWeights:
 
     def _refresh(self, weight: Tensor, bias: Tensor) -> None:
         resting = self.memory.inverse
+        truncated = resting.truncations != self._truncations  # then P_0 is not the sum of its changes
         if self.kept is None and not resting.steps:
             self.kept = weight.new_zeros((len(weight), resting.dim))
-        elif self.kept is None or self._age >= FRESH_AFTER or resting.beta != 1:
+        elif self.kept is None or self._age >= FRESH_AFTER or resting.beta != 1 or truncated:
             joined = _joined(weight, bias)
             self.kept = resting.precondition(joined).sub_(joined, alpha=self.memory.alpha)
-            self._age = 0
+        else:
+            return
+        self._alpha, self._age, self._truncations = self.memory.alpha, 0, resting.truncations
 
     def _fold_changes(self) -> None:
         """P_0 is about to take the changes in: so does what is kept."""

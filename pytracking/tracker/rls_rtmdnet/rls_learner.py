@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from pytracking.tracker.rls_rtmdnet.layer_memory import LayerMemory
 from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
-from pytracking.tracker.rls_rtmdnet.preconditioned_decay import PreconditionedWeights
+from pytracking.tracker.rls_rtmdnet.preconditioned_decay import EXACT_INPUTS, PreconditionedWeights
 from pytracking.tracker.rtmdnet.descent import LayerStep, PlainDescent, clip_factor, clip_together
 from pytracking.tracker.rtmdnet.head import LayerGradient
 from pytracking.tracker.rtmdnet.online_learner import OnlineLearner
@@ -21,7 +21,9 @@ class RLSLearner(OnlineLearner):
     )
 
     def _regular_descent(self) -> RLSDescent:
-        return RLSDescent(self.head.layers, self.params)
+        improved = RLSDescent(self.head.layers, self.params)
+        self._plain.share_memory(improved.buffers)  # one stage ends before another begins
+        return improved
 
     @property
     def rank(self) -> int:
@@ -41,12 +43,16 @@ class RLSDescent(PlainDescent):
     def __init__(self, layers: list[nn.Linear], params: RLSRTMDNetParams) -> None:
         super().__init__(layers, params.gradient_clip, params.weight_decay)
         self.params = params
-        self._buffers = [layer.weight.new_empty((layer.out_features, layer.in_features + 1)) for layer in layers]
+        self.buffers = [layer.weight.new_empty((layer.out_features, layer.in_features + 1)) for layer in layers]
+        self.share_memory(self.buffers)
         self.preconditioner = RLSPreconditioner(
             dict(zip(("fc4", "fc5", "fc6"), layers, strict=True)),
             delta=params.delta[0],
             beta=params.beta,
-            overrides={layer: {"delta": delta} for layer, delta in zip(layers, params.delta, strict=True)},
+            overrides={
+                layer: {"delta": delta, **_bounded(layer, params.memory_budget)}
+                for layer, delta in zip(layers, params.delta, strict=True)
+            },
         )
         self.preconditioner.remove()  # inputs and gradients are handed over here, not captured by hooks
         self.memories = [LayerMemory(inverse) for inverse in self.preconditioner.inverses.values()]
@@ -83,7 +89,7 @@ class RLSDescent(PlainDescent):
             products = memory.learn(rows, seen, negatives if number == 0 else None)
             outputs = gradient.outputs if factor is None else gradient.outputs * factor
             if params.decay == "preconditioned":
-                buffer = self._buffers[number]
+                buffer = self.buffers[number]
                 steps.append(self.decaying[number].step(outputs, products, self.weight_decay, buffer))
             else:
                 steps.append(self._product(number, outputs, products))
@@ -94,7 +100,7 @@ class RLSDescent(PlainDescent):
         return steps
 
     def _product(self, number: int, outputs: Tensor, products: Tensor) -> LayerStep:
-        joined = torch.mm(outputs.T, products, out=self._buffers[number])
+        joined = torch.mm(outputs.T, products, out=self.buffers[number])
         return LayerStep(joined[:, :-1], joined[:, -1])
 
 
@@ -108,6 +114,12 @@ def gradient_norm(gradients: list[LayerGradient]) -> Tensor:
         for gradient in gradients
     ]
     return torch.stack(squares).sum().clamp(min=0).sqrt()
+
+
+def _bounded(layer: nn.Linear, budget: float | None) -> dict[str, int | str]:
+    if budget is None or layer.in_features <= EXACT_INPUTS:
+        return {}
+    return {"memory_budget": int(budget * 2**20), "given_up": "forget"}
 
 
 def _with_ones(inputs: Tensor) -> Tensor:  # (b, d) -> (b, d + 1): the bias is a weight of a constant input

@@ -69,6 +69,13 @@ class PlainDescent:
         self.weight_decay = weight_decay
         self._buffers = [torch.empty_like(layer.weight.data) for layer in layers]  # every mini-batch uses them again
 
+    def share_memory(self, buffers: list[Tensor]) -> None:
+        """Steps go to the first part of these buffers from now on, one a layer."""
+        self._buffers = [
+            buffer.flatten()[: layer.weight.numel()].view_as(layer.weight)
+            for buffer, layer in zip(buffers, self.layers, strict=True)
+        ]
+
     def begin_stage(self, negatives: int) -> None:
         """Called before the first mini-batch of a stage that draws from so many negatives."""
 

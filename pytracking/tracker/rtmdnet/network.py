@@ -42,8 +42,4 @@ def recommended_params(params: Params, network: MDNet) -> Params:
     unknown = sorted(set(wanted) - known)
     if unknown:
         raise ValueError(f"{params.network_file} recommends {', '.join(unknown)}: not among this tracker's parameters")
-    for field in dataclasses.fields(params):  # recommendations for the trackers that have such a parameter
-        value = (network.metadata.get("tracker_where_known") or {}).get(field.name)
-        if value is not None and getattr(params, field.name) == field.default:
-            wanted.setdefault(field.name, tuple(value) if isinstance(value, list) else value)
     return dataclasses.replace(params, **wanted)

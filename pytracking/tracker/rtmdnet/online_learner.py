@@ -18,7 +18,7 @@ from pytracking.tracker.rtmdnet.weight_backup import WeightBackup
 
 @dataclass(slots=True)
 class LearningReport:
-    """What a stage did: its last mini-batch's mean cross entropy, and its iterations (0: nothing learnt, or rejected)."""
+    """What a stage did: its last mini-batch's mean cross entropy, and its iterations (0 if it was rejected)."""
 
     loss: float
     iterations: int
