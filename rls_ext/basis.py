@@ -7,20 +7,20 @@ import torch
 from torch import Tensor
 
 _LOW_SCALE = 2.0**-24  # remainders of float32 rows are at most this, so divided by it they suit float16
-_WIDENED_ENTRIES = 2**20  # of Q, in the core's precision at once
+_WIDENED_ENTRIES = 2**17  # of Q, in the core's precision at once: 1 MiB, beside the memory that P itself holds
 _SMALL_DIM = 1024
 _GROWTH = 20  # rows by which a small basis grows
 _buffers = threading.local()  # a new large block of memory at every update costs more than the arithmetic in it
 
 
 def _widened(rows: Tensor, dtype: torch.dtype) -> Tensor:
-    """A copy of rows in a wider type; on the CPU in a buffer of this thread that the next call overwrites."""
-    if rows.device.type != "cpu":
-        return rows.to(dtype)
+    """A copy of rows in a wider type, on the CPU, in a buffer of this thread that the next call overwrites."""
     held = getattr(_buffers, str(dtype), None)
     if held is None or held.numel() < rows.numel():
-        held = torch.empty(max(rows.numel(), _WIDENED_ENTRIES), dtype=dtype)
-        setattr(_buffers, str(dtype), held)
+        _buffers.held = torch.empty(max(rows.numel(), _WIDENED_ENTRIES), dtype=torch.float64)
+        for each in (torch.float32, torch.float64):
+            setattr(_buffers, str(each), _buffers.held.view(each))
+        held = getattr(_buffers, str(dtype))
     return held[: rows.numel()].view(rows.shape).copy_(rows)
 
 
@@ -72,17 +72,49 @@ class OrthonormalBasis:
         """X = H Q + D with D orthogonal to Q: H (b, r) and D (b, p), both in the core's precision.
 
         One round of block Gram-Schmidt is as orthogonal as Q itself unless D is much smaller than X; then a second one
-        is. (On an accelerator there are always two: asking would wait for the device.)
+        is. (On an accelerator there are always two: asking would wait for the device.) Long rows are read in double
+        precision only once, where X loses what it shares with Q.
         """
         rest = block.to(self.core, copy=True)  # (b, p)
         h = rest.new_zeros(len(block), self.rows)
         if self.rows == 0:
             return h, rest
         before = torch.linalg.vector_norm(rest, dim=1)
+        if self._low is not None and self.dim > _SMALL_DIM and rest.device.type == "cpu":
+            self._remove_long(rest, h, before)
+            return h, rest
         self._remove(rest, h)
         if rest.device.type != "cpu" or bool((torch.linalg.vector_norm(rest, dim=1) < 0.1 * before).any()):
             self._remove(rest, h)
         return h, rest
+
+    def _remove_long(self, rest: Tensor, h: Tensor, before: Tensor) -> None:
+        """As ``_remove``, for rows so long that reading them is the cost.
+
+        X = H Q + D must hold to the last bit, or strong inputs would leave traces; D may be off the complement of Q by
+        single precision of its own length. So H starts as a single precision product, is subtracted exactly, and what
+        is left along Q, as small as its rounding, is removed in single precision.
+        """
+        q = self.matrix
+        along = rest.float() @ q.T  # (b, r)
+        self._subtract(rest, along)
+        h += along
+        for _ in range(2):  # the second for a rest that is hardly longer than the rounding of the first product
+            along = rest.float() @ q.T
+            rest.sub_(along @ q)
+            h += along
+            if bool((torch.linalg.vector_norm(rest, dim=1) > 1e-5 * before).all()):
+                return
+
+    def _subtract(self, rest: Tensor, along: Tensor) -> None:
+        """rest - H Q, in the core's precision and in place, for H (b, r) in single precision."""
+        step = max(_WIDENED_ENTRIES // self.dim, 1)
+        for share, rows in zip(along.to(self.core).split(step, 1), self.matrix.split(step), strict=True):
+            rest.addmm_(share, _widened(rows, self.core), alpha=-1)
+        low = torch.zeros_like(rest, dtype=torch.float32)
+        for share, rows in zip(along.split(2 * step, 1), self._low[: self.rows].split(2 * step), strict=True):
+            low.addmm_(share, _widened(rows, torch.float32))
+        rest.sub_(low, alpha=_LOW_SCALE)
 
     def _remove(self, rest: Tensor, h: Tensor) -> None:
         """Move the components of rest along Q to h, a few rows of Q at a time, both in place."""
@@ -93,10 +125,9 @@ class OrthonormalBasis:
                 high = self._high[part]
                 along = rest @ high.T  # (b, rows of the part)
             else:
-                high, low = _widened(self._high[part], self.core), _widened(self._low[part], torch.float32)
+                high, low = self._high[part].to(self.core), self._low[part].float()
                 along = rest @ high.T
-                if self.dim <= _SMALL_DIM:  # else the remainders' part of it is as good as orthogonal
-                    along.add_(rest.float() @ low.T, alpha=_LOW_SCALE)
+                along.add_(rest.float() @ low.T, alpha=_LOW_SCALE)
                 rest.sub_(along.float() @ low, alpha=_LOW_SCALE)
             rest.addmm_(along, high, alpha=-1)
             h[:, part] += along
