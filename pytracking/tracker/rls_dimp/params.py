@@ -22,7 +22,7 @@ class RlsDimpParams(DimpParams):
     reset_every: int | None = None  # P starts again after this many updates; None: never
     p_form: Literal["auto", "factored", "dense"] = "auto"  # representation of P, see rls_ext
     p_dtype: Literal["float16", "float32", "float64"] = "float32"
-    p_memory_mib: float | None = 7.0  # most that P may hold; None: no limit. Does not apply to a dense P
+    p_memory_mib: float | None = 6.75  # most that P may hold; None: no limit. Does not apply to a dense P
 
 
 # Where the released code departs from the paper. It also keeps P in float16, which p_form="dense", p_dtype="float16"
