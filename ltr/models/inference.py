@@ -50,4 +50,9 @@ def prepare_for_inference(network: nn.Module, *, channels_last: bool = True) -> 
         network.drop_unused()
     _fold_children(network)
     network.requires_grad_(False)
-    return network.to(memory_format=torch.channels_last) if channels_last else network
+    if not channels_last:
+        return network
+    network.to(memory_format=torch.channels_last)
+    if hasattr(network, "prefer_layouts"):
+        network.prefer_layouts()
+    return network

@@ -1,12 +1,16 @@
 """The tracker's parts where the golden numbers say nothing: properties, limits and errors."""
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ltr.models.inference import prepare_for_inference
+from ltr.models.tracking.dimpnet import dimpnet50, dimpnet_mobile
 from pytracking.features.augmentation import Augmentation, crop_middle, dropout_copies, identity
 from pytracking.features.crop import CONVENTIONS, sample_patch
 from pytracking.tracker.dimp.first_frame import plan_augmentations, sample_first_frame
@@ -216,3 +220,18 @@ def test_random_boxes_surround_the_given_one(seed: int) -> None:
     side = float(box[2:].prod().sqrt())
     assert float((centers - centers[0]).abs().max()) <= 0.05 * side + 1e-4
     assert torch.equal(boxes, jittered_boxes(box, 9, 0.1, 0.5, torch.Generator().manual_seed(seed)))
+
+
+def test_wide_classifier_convolution_keeps_the_plain_layout_and_its_values() -> None:
+    torch.manual_seed(0)
+    plain = dimpnet50(filter_size=4, clf_feat_blocks=0, out_feature_dim=16).eval()
+    prepared = prepare_for_inference(copy.deepcopy(plain))
+    small = prepare_for_inference(dimpnet_mobile(width=0.35, out_feature_dim=8).eval())
+    assert prepared.plain_classifier and not small.plain_classifier
+    assert prepared.classifier.feature_extractor[0].weight.is_contiguous()
+    assert small.classifier.feature_extractor[0].weight.is_contiguous(memory_format=torch.channels_last)
+    maps = {"layer3": torch.randn(1, 1024, 6, 6).contiguous(memory_format=torch.channels_last)}
+    with torch.no_grad():
+        features = prepared.classification_features(maps)
+        torch.testing.assert_close(features, plain.classification_features(maps))
+    assert features.is_contiguous()
