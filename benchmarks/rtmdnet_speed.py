@@ -1,13 +1,17 @@
 """RLS-RTMDNet beside simpleRT-MDNet in one run: a regular update, a frame, and memory.
 
-    python benchmarks/rtmdnet_speed.py update            one regular update at rank 500
+    python benchmarks/rtmdnet_speed.py update            one regular update at rank 500, without bound of P's memory
     python benchmarks/rtmdnet_speed.py track             500 frames of both trackers, frame by frame in turn
+    python benchmarks/rtmdnet_speed.py memory            both trackers in processes of their own: resident memory
 
 Times are processor time of one thread, so that they mean something on a busy machine too.
 """
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -54,7 +58,10 @@ def make_learners(rank: int) -> dict[str, OnlineLearner]:
         torch.manual_seed(0)
         layers = [nn.Linear(FEATURES, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 2)]
         head = ClassifierHead(layers, 0.5, torch.Generator().manual_seed(0))
-        learners[name] = kind(head, module.parameters(), np.random.default_rng(0))
+        params = module.parameters()
+        if kind is RLSLearner:
+            params.memory_budget = None  # the bound would keep P below the rank asked for
+        learners[name] = kind(head, params, np.random.default_rng(0))
     teach(learners["RLS-RTMDNet"], rank)
     return learners
 
@@ -121,17 +128,53 @@ def benchmark_track(spec: str, frames: int, rank: int) -> None:
     print(f"  ratio {seconds['RLS-RTMDNet'] / seconds['simpleRT-MDNet']:.3f}")
 
 
+def resident_mib() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / MIB
+
+
+def run_for_memory(name: str, spec: str, frames: int, rank: int) -> None:
+    """One tracker's part of ``memory``: prints the largest resident memory after a frame, and what P accounts for."""
+    images = moving_target(frames + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        tracker = make_trackers(Path(folder), spec)[name]
+    tracker.initialize(images[0], {"init_bbox": [130, 110, 40, 48], "seed": 0})
+    if rank and name == "RLS-RTMDNet":
+        teach(tracker.learner, rank)
+    largest, accounted = 0.0, 0.0
+    for image in images[1:]:
+        tracker.track(image)
+        largest, accounted = max(largest, resident_mib()), max(accounted, tracker.learner.nbytes / MIB)
+    print(f"{largest} {accounted}")
+
+
+def benchmark_memory(spec: str, frames: int, rank: int) -> None:
+    resident = {}
+    print(f"{frames} frames, {spec} network with random weights, P taught up to rank {rank} beforehand")
+    for name in ("simpleRT-MDNet", "RLS-RTMDNet"):
+        command = [sys.executable, __file__, "memory", "--of", name, "--spec", spec, "--frames", str(frames)]
+        environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+        output = subprocess.run([*command, "--rank", str(rank)], check=True, capture_output=True, env=environment)
+        resident[name], accounted = (float(number) for number in output.stdout.split()[-2:])
+        print(f"  {name:15s} {resident[name]:7.1f} MiB resident   P and its products {accounted:5.1f} MiB")
+    print(f"  difference {resident['RLS-RTMDNet'] - resident['simpleRT-MDNet']:.1f} MiB")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("update", "track"))
+    parser.add_argument("what", choices=("update", "track", "memory"))
     parser.add_argument("--rank", type=int, help="rank of P to start from (update: 500; track: after initial learning)")
     parser.add_argument("--repeats", type=int, default=5, help="updates of each learner")
     parser.add_argument("--frames", type=int, default=500)
     parser.add_argument("--spec", default="vggm", help="convolutions: vggm (published) or alexnet (bundled network)")
+    parser.add_argument("--of", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     if arguments.what == "update":
         benchmark_update(500 if arguments.rank is None else arguments.rank, arguments.repeats)
+    elif arguments.what == "memory" and arguments.of:
+        run_for_memory(arguments.of, arguments.spec, arguments.frames, arguments.rank or 0)
+    elif arguments.what == "memory":
+        benchmark_memory(arguments.spec, arguments.frames, arguments.rank or 0)
     else:
         benchmark_track(arguments.spec, arguments.frames, arguments.rank or 0)
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from rls_ext import InverseCorrelation
 
 PENDING_LIMIT = 64  # inputs that P may lag behind before it takes them in
-TABLE_ROWS = 256  # products kept at most: more would be used again, but P's memory is to stay below 40 MiB
+TABLE_ROWS = 512  # products kept at most; a stage has about 480 different hard negatives
 
 
 class LayerMemory:
@@ -81,6 +81,15 @@ class LayerMemory:
         mean_product = products.mean(dim=0) if seen is rows else self.inverse.precondition(virtual_input)
         self._remember(virtual_input, mean_product)
         return self._minus_changes(rows, products)
+
+    def see(self, virtual_input: Tensor) -> None:
+        """Takes a virtual input (p,) into P_n, and multiplies nothing."""
+        if self.inverse.beta != 1:
+            self.inverse.update(virtual_input)
+            return
+        if len(self._inputs) >= PENDING_LIMIT:
+            self._take_in()
+        self._remember(virtual_input, self.inverse.precondition(virtual_input))
 
     def precondition(self, rows: Tensor) -> Tensor:
         """rows P_n (b, p)."""

@@ -11,10 +11,15 @@ EXACT_INPUTS = 1024  # layers with up to so many inputs are multiplied afresh fo
 FRESH_AFTER = 60  # mini-batches after which the resting part of a larger layer is computed afresh
 
 
-class PreconditionedWeights:
-    """W P_n, where P_n = P_0 - Σ u_j u_jᵀ with a resting P_0 (see ``LayerMemory``).
+def is_large(layer: nn.Linear) -> bool:
+    """Whether W P_n is too much work for every mini-batch."""
+    return layer.in_features > EXACT_INPUTS
 
-    For a large layer W P_0 costs more than all the rest of a mini-batch. It is alpha W + W (P_0 - alpha I), where
+
+class PreconditionedWeights:
+    """W P_n of a large layer, where P_n = P_0 - Σ u_j u_jᵀ with a resting P_0 (see ``LayerMemory``).
+
+    W P_0 costs more than all the rest of a mini-batch. It is alpha W + W (P_0 - alpha I), where
     alpha I is P_0 on what no input has touched. The second term is kept from one mini-batch to the next, the few u_j
     are applied to the weights of the moment. What is missed are W's later changes on what P_0 had been taught: small,
     because they were multiplied by such a P when they were made, but for momentum. The kept term is computed afresh
@@ -29,20 +34,15 @@ class PreconditionedWeights:
         self._alpha = 0.0
         self._age = 0
         self._truncations = 0  # of P_0 when W was last multiplied by it
-        if self._large:
-            memory.before_settling.append(self._fold_changes)
+        memory.before_settling.append(self._fold_changes)
 
     @property
     def nbytes(self) -> int:
         """Bytes of what is kept."""
         return 0 if self.kept is None else self.kept.nbytes
 
-    @property
-    def _large(self) -> bool:
-        return self.layer.in_features > EXACT_INPUTS
-
     def step(self, outputs: Tensor, products: Tensor, factor: float, out: Tensor) -> LayerStep:
-        """outputsᵀ products + ``factor`` W P_n.
+        """outputsᵀ products + ``factor`` W P_n, for a large layer.
 
         Args:
             outputs: derivatives of the loss by the layer's outputs, (b, o).
@@ -51,16 +51,13 @@ class PreconditionedWeights:
             out: memory for the result, (o, d + 1).
         """
         weight, bias = self.layer.weight.data, self.layer.bias.data
-        if not self._large:
-            torch.addmm(self.memory.precondition(_joined(weight, bias)), outputs.T, products, beta=factor, out=out)
-            return LayerStep(out[:, :-1], out[:, -1])
-        self._refresh(weight, bias)
+        self._refresh()
         self._age += 1
         if self.memory.changes is not None:  # W P_0 - (W u_j) u_jᵀ: some more rows of the same product
             outputs = torch.cat([outputs, self._response().T.mul_(-factor)])
             products = torch.cat([products, self.memory.changes])
         torch.addmm(self.kept, outputs.T, products, beta=factor, out=out)
-        step = LayerStep(out[:, :-1], out[:, -1])
+        step = LayerStep.of(out)
         step.add(weight, bias, factor * self._alpha)
         return step
 
@@ -68,13 +65,13 @@ class PreconditionedWeights:
         """The weights are others than those that were multiplied: compute afresh."""
         self.kept = None
 
-    def _refresh(self, weight: Tensor, bias: Tensor) -> None:
+    def _refresh(self) -> None:
         resting = self.memory.inverse
         truncated = resting.truncations != self._truncations  # then P_0 is not the sum of its changes
         if self.kept is None and not resting.steps:
-            self.kept = weight.new_zeros((len(weight), resting.dim))
+            self.kept = self.layer.weight.new_zeros((self.layer.out_features, resting.dim))
         elif self.kept is None or self._age >= FRESH_AFTER or resting.beta != 1 or truncated:
-            joined = _joined(weight, bias)
+            joined = joined_parameters(self.layer)
             self.kept = resting.precondition(joined).sub_(joined, alpha=self.memory.alpha)
         else:
             return
@@ -90,5 +87,6 @@ class PreconditionedWeights:
         return torch.addmm(torch.outer(self.layer.bias.data, changes[:, -1]), self.layer.weight.data, changes[:, :-1].T)
 
 
-def _joined(weight: Tensor, bias: Tensor) -> Tensor:
-    return torch.cat([weight, bias[:, None]], dim=1)
+def joined_parameters(layer: nn.Linear) -> Tensor:
+    """[W | b], (o, d + 1)."""
+    return torch.cat([layer.weight.data, layer.bias.data[:, None]], dim=1)

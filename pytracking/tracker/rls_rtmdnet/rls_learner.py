@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from pytracking.tracker.rls_rtmdnet.layer_memory import LayerMemory
 from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
-from pytracking.tracker.rls_rtmdnet.preconditioned_decay import EXACT_INPUTS, PreconditionedWeights
+from pytracking.tracker.rls_rtmdnet.preconditioned_decay import PreconditionedWeights, is_large, joined_parameters
 from pytracking.tracker.rtmdnet.descent import LayerStep, PlainDescent, clip_factor, clip_together
 from pytracking.tracker.rtmdnet.head import LayerGradient
 from pytracking.tracker.rtmdnet.online_learner import OnlineLearner
@@ -56,14 +56,16 @@ class RLSDescent(PlainDescent):
         )
         self.preconditioner.remove()  # inputs and gradients are handed over here, not captured by hooks
         self.memories = [LayerMemory(inverse) for inverse in self.preconditioner.inverses.values()]
-        self.decaying = [
-            PreconditionedWeights(layer, memory) for layer, memory in zip(layers, self.memories, strict=True)
-        ]
+        self.decaying = {
+            number: PreconditionedWeights(layer, memory)
+            for number, (layer, memory) in enumerate(zip(layers, self.memories, strict=True))
+            if is_large(layer) and params.decay == "preconditioned"
+        }
 
     @property
     def nbytes(self) -> int:
         """Bytes of the matrices P and of the weights' products with them."""
-        return sum(part.nbytes for part in (*self.memories, *self.decaying))
+        return sum(part.nbytes for part in (*self.memories, *self.decaying.values()))
 
     def begin_stage(self, negatives: int) -> None:
         for memory in self.memories:
@@ -74,7 +76,7 @@ class RLSDescent(PlainDescent):
             memory.end_stage()
 
     def abandon_stage(self) -> None:
-        for part in (*self.memories, *self.decaying):
+        for part in (*self.memories, *self.decaying.values()):
             part.abandon_stage()
 
     @torch.no_grad()
@@ -82,26 +84,37 @@ class RLSDescent(PlainDescent):
         params = self.params
         factor = clip_factor(gradient_norm(gradients), params.gradient_clip) if params.clip == "before" else None
         steps = []
-        for number, (gradient, memory) in enumerate(zip(gradients, self.memories, strict=True)):
-            rows = _with_ones(gradient.inputs)
-            dropped_first = params.virtual_input == "after_dropout" or gradient.raw_inputs is gradient.inputs
-            seen = rows if dropped_first else _with_ones(gradient.raw_inputs)
-            products = memory.learn(rows, seen, negatives if number == 0 else None)
+        for number, gradient in enumerate(gradients):
             outputs = gradient.outputs if factor is None else gradient.outputs * factor
-            if params.decay == "preconditioned":
-                buffer = self.buffers[number]
-                steps.append(self.decaying[number].step(outputs, products, self.weight_decay, buffer))
-            else:
-                steps.append(self._product(number, outputs, products))
+            large = is_large(self.layers[number])
+            steps.append((self._large_step if large else self._small_step)(number, gradient, outputs, negatives))
         if params.clip == "after":
             clip_together(steps, params.gradient_clip)
         if params.decay == "plain":
             self._add_plain_decay(steps)
         return steps
 
-    def _product(self, number: int, outputs: Tensor, products: Tensor) -> LayerStep:
-        joined = torch.mm(outputs.T, products, out=self.buffers[number])
-        return LayerStep(joined[:, :-1], joined[:, -1])
+    def _large_step(self, number: int, gradient: LayerGradient, outputs: Tensor, negatives: Tensor) -> LayerStep:
+        """outputsᵀ (X P): P meets the b input rows, of which the negatives' may be known from earlier mini-batches."""
+        rows = _with_ones(gradient.inputs)
+        seen = rows if self._sees_inputs(gradient) else _with_ones(gradient.raw_inputs)
+        products = self.memories[number].learn(rows, seen, negatives if number == 0 else None)
+        if number in self.decaying:
+            return self.decaying[number].step(outputs, products, self.weight_decay, self.buffers[number])
+        return LayerStep.of(torch.mm(outputs.T, products, out=self.buffers[number]))
+
+    def _small_step(self, number: int, gradient: LayerGradient, outputs: Tensor, negatives: Tensor) -> LayerStep:
+        """(outputsᵀ X + decay) P: with the decay in it, the product has as many rows as the layer has outputs."""
+        memory, rows = self.memories[number], _with_ones(gradient.inputs)
+        seen = rows if self._sees_inputs(gradient) else _with_ones(gradient.raw_inputs)
+        if self.params.decay == "plain":
+            return LayerStep.of(torch.mm(outputs.T, memory.learn(rows, seen, None), out=self.buffers[number]))
+        memory.see(seen.mean(dim=0))
+        joined = joined_parameters(self.layers[number]).mul_(self.weight_decay)
+        return LayerStep.of(memory.precondition(joined.addmm_(outputs.T, rows)))
+
+    def _sees_inputs(self, gradient: LayerGradient) -> bool:
+        return self.params.virtual_input == "after_dropout" or gradient.raw_inputs is gradient.inputs
 
 
 def gradient_norm(gradients: list[LayerGradient]) -> Tensor:
@@ -117,7 +130,7 @@ def gradient_norm(gradients: list[LayerGradient]) -> Tensor:
 
 
 def _bounded(layer: nn.Linear, budget: float | None) -> dict[str, int | str]:
-    if budget is None or layer.in_features <= EXACT_INPUTS:
+    if budget is None or not is_large(layer):
         return {}
     return {"memory_budget": int(budget * 2**20), "given_up": "forget"}
 

@@ -13,15 +13,25 @@ NORM_GUARD = 1e-6  # added to the norm before division, as torch.nn.utils.clip_g
 
 @dataclass(slots=True)
 class LayerStep:
-    """A descent direction: weight (o, d) and bias (o,)."""
+    """A descent direction: weight (o, d) and bias (o,), and the one matrix they are parts of, if they are."""
 
     weight: Tensor
     bias: Tensor
+    joined: Tensor | None = None  # (o, d + 1)
+
+    @classmethod
+    def of(cls, joined: Tensor) -> LayerStep:
+        """The parts of a matrix whose last column is the bias."""
+        return cls(joined[:, :-1], joined[:, -1], joined)
+
+    def wholes(self) -> list[Tensor]:
+        """All numbers, in as few and contiguous tensors as possible."""
+        return [self.weight, self.bias] if self.joined is None else [self.joined]
 
     def scale(self, factor: Tensor) -> None:
         """Multiplies both by a number, in place."""
-        self.weight.mul_(factor)
-        self.bias.mul_(factor)
+        for whole in self.wholes():
+            whole.mul_(factor)
 
     def add(self, weight: Tensor, bias: Tensor, factor: float) -> None:
         """Adds a multiple of something, in place."""
@@ -108,7 +118,7 @@ class PlainDescent:
 
 def clip_together(steps: list[LayerStep], limit: float) -> None:
     """Scales all steps, in place, so that their common norm is at most ``limit``."""
-    norms = [torch.linalg.vector_norm(part) for step in steps for part in (step.weight, step.bias)]
+    norms = [torch.linalg.vector_norm(part) for step in steps for part in step.wholes()]
     factor = clip_factor(torch.linalg.vector_norm(torch.stack(norms)), limit)
     for step in steps:
         step.scale(factor)
