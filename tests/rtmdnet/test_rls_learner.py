@@ -190,3 +190,39 @@ def test_decay_of_a_large_layer_is_close_to_exact(monkeypatch, clip, delta, rate
         learner.update_regularly(*make_samples(number, inputs))
     assert len(errors) == 60 and max(errors[:15]) < 1e-9  # exact as long as P has not taken anything in
     assert max(errors) < tolerance
+
+
+def test_p_of_a_large_layer_stays_within_its_budget_and_the_decay_follows(monkeypatch):
+    """Once directions are forgotten P is no longer the sum of its changes, so W P must be computed afresh."""
+    inputs, budget = 600, 0.5
+    monkeypatch.setattr(preconditioned_decay, "EXACT_INPUTS", inputs - 1)
+    sizes = {**SIZES, "update_iterations": 15}
+    params = RLSRTMDNetParams(**sizes, memory_budget=budget)
+    learner = RLSLearner(make_head(inputs=inputs), params, np.random.default_rng(0))
+    memory, decaying = learner._improved.memories[0], learner._improved.decaying[0]
+    for number in range(12):
+        learner.update_regularly(*make_samples(number, inputs))
+        assert memory.inverse.nbytes <= budget * 2**20
+    assert memory.inverse.truncations >= 2 and memory.inverse.rank < 12 * 15
+    out = torch.empty(decaying.layer.out_features, inputs + 1, dtype=torch.float64)
+    nothing = torch.zeros(1, decaying.layer.out_features, dtype=torch.float64)
+    decaying._truncations -= 1  # as right after another truncation
+    found = decaying.step(nothing, torch.zeros(1, inputs + 1, dtype=torch.float64), 1.0, out).joined
+    exact = memory.precondition(preconditioned_decay.joined_parameters(decaying.layer))
+    torch.testing.assert_close(found, exact, rtol=1e-9, atol=1e-9 * float(exact.abs().max()))
+
+
+def test_without_a_budget_everything_is_remembered(monkeypatch):
+    monkeypatch.setattr(preconditioned_decay, "EXACT_INPUTS", 599)
+    params = RLSRTMDNetParams(**{**SIZES, "update_iterations": 15}, memory_budget=None)
+    learner = RLSLearner(make_head(inputs=600), params, np.random.default_rng(0))
+    for number in range(6):
+        learner.update_regularly(*make_samples(number, 600))
+    assert learner._improved.memories[0].inverse.rank == 6 * 15
+
+
+def test_a_full_table_of_products_changes_nothing(monkeypatch):
+    monkeypatch.setattr(layer_memory, "TABLE_ROWS", 12)
+    monkeypatch.setattr(preconditioned_decay, "EXACT_INPUTS", 1)
+    learner = make_learner(decay="plain")
+    run_beside_naive(learner, 1e-9)
