@@ -13,15 +13,12 @@ _GROWTH = 20  # rows by which a small basis grows
 _buffers = threading.local()  # a new large block of memory at every update costs more than the arithmetic in it
 
 
-def _widened(rows: Tensor, dtype: torch.dtype) -> Tensor:
-    """A copy of rows in a wider type, on the CPU, in a buffer of this thread that the next call overwrites."""
-    held = getattr(_buffers, str(dtype), None)
-    if held is None or held.numel() < rows.numel():
-        _buffers.held = torch.empty(max(rows.numel(), _WIDENED_ENTRIES), dtype=torch.float64)
-        for each in (torch.float32, torch.float64):
-            setattr(_buffers, str(each), _buffers.held.view(each))
-        held = getattr(_buffers, str(dtype))
-    return held[: rows.numel()].view(rows.shape).copy_(rows)
+def _buffer(rows: int, dim: int, dtype: torch.dtype) -> Tensor:
+    """Memory of this thread for rows in a wider type, on the CPU; the next call gives the same memory out again."""
+    held = getattr(_buffers, "held", None)
+    if held is None or held.numel() < rows * dim * dtype.itemsize:
+        held = _buffers.held = torch.empty(rows * dim * dtype.itemsize, dtype=torch.uint8)
+    return held[: rows * dim * dtype.itemsize].view(dtype).view(rows, dim)
 
 
 class OrthonormalBasis:
@@ -68,52 +65,55 @@ class OrthonormalBasis:
         wide = self.matrix.to(self.core)
         return wide if self._low is None else wide.add_(self._low[: self.rows].to(self.core), alpha=_LOW_SCALE)
 
-    def split(self, block: Tensor) -> tuple[Tensor, Tensor]:
-        """X = H Q + D with D orthogonal to Q: H (b, r) and D (b, p), both in the core's precision.
+    def split(self, block: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """X = H Q + D with D orthogonal to Q: H (b, r), D (b, p) and the lengths of X (b,), in the core's precision.
 
         One round of block Gram-Schmidt is as orthogonal as Q itself unless D is much smaller than X; then a second one
         is. (On an accelerator there are always two: asking would wait for the device.) Long rows are read in double
         precision only once, where X loses what it shares with Q.
         """
         rest = block.to(self.core, copy=True)  # (b, p)
-        h = rest.new_zeros(len(block), self.rows)
-        if self.rows == 0:
-            return h, rest
         before = torch.linalg.vector_norm(rest, dim=1)
+        if self.rows == 0:
+            return rest.new_zeros(len(block), 0), rest, before
         if self._low is not None and self.dim > _SMALL_DIM and rest.device.type == "cpu":
-            self._remove_long(rest, h, before)
-            return h, rest
+            return self._split_long(block, rest, before), rest, before
+        h = rest.new_zeros(len(block), self.rows)
         self._remove(rest, h)
         if rest.device.type != "cpu" or bool((torch.linalg.vector_norm(rest, dim=1) < 0.1 * before).any()):
             self._remove(rest, h)
-        return h, rest
+        return h, rest, before
 
-    def _remove_long(self, rest: Tensor, h: Tensor, before: Tensor) -> None:
-        """As ``_remove``, for rows so long that reading them is the cost.
+    def _split_long(self, block: Tensor, rest: Tensor, size: Tensor) -> Tensor:
+        """H (b, r), and D in the place of the X in ``rest``, for rows so long that reading them is the cost.
 
         X = H Q + D must hold to the last bit, or strong inputs would leave traces; D may be off the complement of Q by
         single precision of its own length. So H starts as a single precision product, is subtracted exactly, and what
         is left along Q, as small as its rounding, is removed in single precision.
         """
         q = self.matrix
-        along = rest.float() @ q.T  # (b, r)
-        self._subtract(rest, along)
-        h += along
+        along = block.float() @ q.T  # (b, r)
+        h = along.to(self.core)
+        self._subtract(rest, along, h)
         for _ in range(2):  # the second for a rest that is hardly longer than the rounding of the first product
-            along = rest.float() @ q.T
+            short = rest.float()
+            along = short @ q.T
             rest.sub_(along @ q)
             h += along
-            if bool((torch.linalg.vector_norm(rest, dim=1) > 1e-5 * before).all()):
-                return
+            if bool((torch.linalg.vector_norm(short, dim=1) > 1e-5 * size).all()):
+                break
+        return h
 
-    def _subtract(self, rest: Tensor, along: Tensor) -> None:
-        """rest - H Q, in the core's precision and in place, for H (b, r) in single precision."""
+    def _subtract(self, rest: Tensor, along: Tensor, h: Tensor) -> None:
+        """rest - H Q, in the core's precision and in place; along is H in single precision."""
         step = max(_WIDENED_ENTRIES // self.dim, 1)
-        for share, rows in zip(along.to(self.core).split(step, 1), self.matrix.split(step), strict=True):
-            rest.addmm_(share, _widened(rows, self.core), alpha=-1)
-        low = torch.zeros_like(rest, dtype=torch.float32)
+        wide = _buffer(step, self.dim, self.core)
+        for share, rows in zip(h.split(step, 1), self.matrix.split(step), strict=True):
+            rest.addmm_(share, wide[: len(rows)].copy_(rows), alpha=-1)
+        wide, low = _buffer(2 * step, self.dim, torch.float32), None  # what was wide before is overwritten
         for share, rows in zip(along.split(2 * step, 1), self._low[: self.rows].split(2 * step), strict=True):
-            low.addmm_(share, _widened(rows, torch.float32))
+            part = share @ wide[: len(rows)].copy_(rows)
+            low = part if low is None else low.add_(part)
         rest.sub_(low, alpha=_LOW_SCALE)
 
     def _remove(self, rest: Tensor, h: Tensor) -> None:

@@ -132,8 +132,9 @@ class FactoredInverse:
 
     def _split(self, block: Tensor, beta: float) -> tuple[Tensor, Tensor, Tensor]:
         """X = H Q + parts directions: H (b, r), new orthonormal rows (k, p), and the coordinates in them (b, k)."""
-        h, rest = self._basis.split(block)  # (b, r), (b, p)
-        return h, *self._new_directions(h, rest, block, beta, math.exp(-(self._log_sigma + math.log(beta))))
+        h, rest, sizes = self._basis.split(block)  # (b, r), (b, p), (b,)
+        alpha = math.exp(-(self._log_sigma + math.log(beta)))
+        return h, *self._new_directions(h, rest, sizes, beta, alpha)
 
     def _make_room(self, count: int) -> bool:
         """Give up rows until ``count`` more fit, with some to spare; whether the basis has changed."""
@@ -162,10 +163,10 @@ class FactoredInverse:
         self._log_sigma = math.log(sigma + half)
 
     def _new_directions(
-        self, h: Tensor, rest: Tensor, block: Tensor, beta: float, alpha: float
+        self, h: Tensor, rest: Tensor, sizes: Tensor, beta: float, alpha: float
     ) -> tuple[Tensor, Tensor]:
         """Orthonormal rows (k, p) for the part D of the block that matters, and D's coordinates (b, k) in them."""
-        if len(block) == 1:
+        if len(rest) == 1:
             lengths = torch.linalg.vector_norm(rest, dim=1)  # (1,)
             directions, mixing = rest / lengths.clamp_min(torch.finfo(rest.dtype).tiny), torch.ones_like(rest[:, :1])
         else:
@@ -173,8 +174,7 @@ class FactoredInverse:
             turn, lengths, mixing = torch.linalg.svd(triangle, full_matrices=False)
             directions, mixing = (orthonormal @ turn).T, mixing.T  # D = mixing diag(lengths) directions
         change = self._change_without(lengths, mixing, h, beta, alpha)  # (k,)
-        size = torch.linalg.vector_norm(block.to(rest.dtype), dim=1).max()
-        kept = (change > self.rank_tol) & (lengths > self._basis.floor * size)
+        kept = (change > self.rank_tol) & (lengths > self._basis.floor * sizes.max())
         if self.memory_budget is not None and (self.deferred or not bool(kept.all())):
             lost = torch.where(kept, 0.0, change).sum()
             self.bound.left_out = self.bound.left_out + (lost if self.deferred else float(lost))
@@ -249,8 +249,8 @@ class FactoredInverse:
         """k_n of Eq. kn for x (p,), in the core's precision."""
         if self._basis is None:
             return self._gains(x.to(self._core_dtype).unsqueeze(0), self.beta)[0]
-        h, rest = self._basis.split(x.unsqueeze(0))
-        new = torch.linalg.vector_norm(rest) > self._basis.floor * torch.linalg.vector_norm(x.to(rest.dtype))
+        h, rest, size = self._basis.split(x.unsqueeze(0))
+        new = torch.linalg.vector_norm(rest) > self._basis.floor * size
         rest = torch.where(new, rest, 0)  # alpha may be huge: rounding must not pass for a new direction
         sh = h @ self._core.inverse
         quadratic = (sh * h).sum() + self._alpha * (rest * rest).sum()

@@ -24,8 +24,8 @@ def test_split_is_exact_and_what_is_new_is_orthogonal(rows, new):
     generator = torch.Generator().manual_seed(7)
     known = torch.randn(2, rows, generator=generator, dtype=torch.float64) @ basis.exact()
     block = (known + new * torch.randn(2, DIM, generator=generator, dtype=torch.float64)).float()
-    h, rest = basis.split(block)
-    size = torch.linalg.vector_norm(block.double(), dim=1)
+    h, rest, size = basis.split(block)
+    torch.testing.assert_close(size, torch.linalg.vector_norm(block.double(), dim=1))
     length = torch.linalg.vector_norm(rest, dim=1)
     missing = torch.linalg.vector_norm(h @ basis.exact() + rest - block.double(), dim=1)
     assert (missing < 1e-12 * size).all()
@@ -41,7 +41,7 @@ def test_a_tiny_novelty_beside_a_strong_known_input_is_orthogonal_to_it():
     basis.append(x.double() / torch.linalg.vector_norm(x.double()))
     block = 2 * x
     block[0, 0] = 1e-9 * torch.linalg.vector_norm(x)
-    _, rest = basis.split(block)
+    _, rest, _ = basis.split(block)
     assert float((rest @ basis.exact().T).abs()) < 3e-7 * float(torch.linalg.vector_norm(rest))
 
 
