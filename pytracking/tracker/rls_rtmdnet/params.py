@@ -17,7 +17,7 @@ class RLSRTMDNetParams(RTMDNetParams):
 
     delta: tuple[float, float, float] = (5e-4, 5e-4, 5e-4)  # P_0 = I/delta of fc4, fc5, fc6
     # MiB that P of a layer with more than 1024 inputs (fc4) may hold; None: no limit. P is exact as long as it fits, in
-    # the published network for 333 mini-batches (190 frames); then directions with the least energy are forgotten, as
+    # the published network for 335 mini-batches (190 frames); then directions with the least energy are forgotten, as
     # if they had not been seen. So memory and time are bounded on sequences of any length (docs/rtmdnet.md).
     memory_budget: float | None = 11.0
     beta: float = 1.0  # forgetting factor; 1 forgets nothing
