@@ -18,6 +18,7 @@ class Benchmark:
 
     dataset: str  # a name for get_dataset, also the prefix of the published columns
     trackers: dict[str, str]  # row label as in the paper -> "tracker:parameter" or "tracker:parameter@network"
+    sequences: tuple[str, ...] | None = None  # only these of the dataset; a --dataset given instead is taken whole
     metrics: tuple[str, ...]  # columns, e.g. "success", "precision"; see experiments.scoring
     rule: str = "pytracking"  # evaluator rule, printed with every table
     protocol: str = "ope"  # "ope": one pass, scored here; "server": packed for upload; "vot": reset-based

@@ -12,10 +12,12 @@ from pytracking.evaluation.results import is_complete, read_times, times_file
 from pytracking.evaluation.running import torch_threads
 from pytracking.evaluation.sequence import Sequence
 from pytracking.tracker.base import BaseTracker
+from pytracking.utils.progress import progress_bar
 
 BYTES_A_FRAME = 50  # boxes, time and score of one frame as text
 PROBE_FRAMES = 45  # two of DiMP's updates, which come every 20th frame
 PROBE_SEQUENCES = 3
+PROBE_SECONDS = 10.0  # on each of them; a slow tracker's speed shows in fewer frames
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class TrackerPlan:
 
 def plan_job(job: Job, workers: int, probe: bool = True) -> list[TrackerPlan]:
     """The plans of a benchmark's rows; ``probe`` allows a short run of a tracker where no results tell its speed."""
-    return [_plan_row(job, label, runs, workers, probe) for label, runs in job.trackers.items()]
+    rows = progress_bar(job.trackers.items(), desc=f"trying trackers on {job.benchmark.dataset}", leave=False)
+    return [_plan_row(job, label, runs, workers, probe) for label, runs in (rows if probe else job.trackers.items())]
 
 
 def _plan_row(job: Job, label: str, runs: list[Tracker], workers: int, probe: bool) -> TrackerPlan:
@@ -112,9 +115,12 @@ def _time_frames(tracking: BaseTracker, sequence: Sequence) -> tuple[float, floa
     start = time.perf_counter()
     tracking.initialize(frames[0], info)
     initialised = time.perf_counter()
-    for index, frame in enumerate(frames[1:], start=1):
-        tracking.track(frame, {"frame_index": index})
-    return initialised - start, time.perf_counter() - initialised, len(frames) - 1
+    tracked, end = 0, initialised
+    while tracked + 1 < len(frames) and end - initialised < PROBE_SECONDS:
+        tracked += 1
+        tracking.track(frames[tracked], {"frame_index": tracked})
+        end = time.perf_counter()
+    return initialised - start, end - initialised, tracked
 
 
 def total_hours(plans: list[TrackerPlan], workers: int) -> float | None:

@@ -54,7 +54,7 @@ def jobs_of(experiment: Experiment, selection: Selection) -> list[Job]:
         unknown = sorted(set(selection.sequences) - {sequence.name for job in jobs for sequence in job.sequences})
         if unknown:
             raise ValueError(f"--sequences: {', '.join(unknown)}: not in the datasets of '{experiment.name}'")
-    return [job for job in jobs if job.trackers or job.problems]
+    return [job for job in jobs if job.problems or (job.trackers and len(job.sequences))]
 
 
 def _check_trackers(experiment: Experiment, selection: Selection) -> None:
@@ -68,12 +68,13 @@ def _check_trackers(experiment: Experiment, selection: Selection) -> None:
 
 def _job(experiment: Experiment, benchmark: Benchmark, selection: Selection) -> Job:
     if selection.dataset is not None:
-        benchmark = replace(benchmark, dataset=selection.dataset)
+        benchmark = replace(benchmark, dataset=selection.dataset, sequences=None)
     job = Job(benchmark)
     try:
         sequences = get_dataset(benchmark.dataset)
-        if selection.sequences is not None:
-            sequences = SequenceList([sequence for sequence in sequences if sequence.name in selection.sequences])
+        for wanted in (benchmark.sequences, selection.sequences):
+            if wanted is not None:
+                sequences = SequenceList([sequence for sequence in sequences if sequence.name in wanted])
         job.sequences = sequences
     except (MissingPathError, OSError, ValueError) as error:
         job.problems.append(f"dataset '{benchmark.dataset}': {error}")

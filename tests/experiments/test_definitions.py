@@ -5,6 +5,7 @@ from experiments.definition import PUBLISHED, TrackerName, published_table
 from experiments.scoring import PRESENCE_METRICS, SUMMARY_METRICS, VOT_METRICS
 from experiments.tables import experiment_names, get_experiment
 from pytracking.analysis.rules import RULES
+from pytracking.evaluation import get_dataset
 from pytracking.evaluation.datasets.registry import DATASETS
 from pytracking.evaluation.tracker import parameter_names, tracker_names
 
@@ -83,3 +84,9 @@ def test_a_tracker_needs_name_and_parameter(text):
 def test_tracker_names_survive_a_round_trip():
     for text in ("rls_dimp:default", "dimp:bgd@dimp_mobile"):
         assert str(TrackerName.parse(text)) == text
+
+
+def test_parts_of_the_demo_dataset_exist():
+    names = set(get_dataset("demo").names)
+    for benchmark in get_experiment("mini").benchmarks:
+        assert set(benchmark.sequences or ()) <= names

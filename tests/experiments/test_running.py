@@ -134,3 +134,13 @@ def test_missing_weights_are_an_error_in_experiments(results, sequences, tmp_pat
     experiment = Experiment(name="strict", title="strict", runs=1, benchmarks=(benchmark,))
     with pytest.raises(NothingToRunError, match="dimp50.pth"):
         run_experiment(experiment, jobs_of(experiment, Selection()), workers=0, progress=False)
+
+
+def test_a_benchmark_may_take_a_part_of_its_dataset(experiment, results):
+    (benchmark,) = experiment.benchmarks
+    part = replace(experiment, benchmarks=(benchmark, replace(benchmark, sequences=("run",))))
+    assert [job.sequences.names for job in jobs_of(part, Selection())] == [["run", "walk"], ["run"]]
+    (job,) = jobs_of(part, Selection(sequences=("walk",)))  # nothing is left of the second benchmark
+    assert job.sequences.names == ["walk"]
+    other = jobs_of(part, Selection(dataset=benchmark.dataset))  # the part names sequences of its own dataset
+    assert [job.sequences.names for job in other] == [["run", "walk"]] * 2
