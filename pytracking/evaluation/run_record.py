@@ -17,7 +17,7 @@ from pytracking.utils.files import sha256, write_text
 RECORD_NAME = "run.json"
 PACKAGES = ("rls-tracking", "torch", "numpy", "opencv-python", "opencv-contrib-python", "opencv-python-headless")
 # Views of the run, not part of what is computed.
-IGNORED_PARAMETERS = {"debug", "device", "network_file"}
+IGNORED_PARAMETERS = {"debug", "device", "network_file", "stated"}
 
 
 class ChangedRunError(RuntimeError):

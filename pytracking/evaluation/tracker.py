@@ -147,6 +147,7 @@ class Tracker:
                 message = unknown_name_message(f"parameter of tracker '{self.name}' called", key, existing)
                 raise UnknownParameterError(message)
             setattr(params, key, value)
+        params.stated = tuple(overrides or ())
         return params
 
     def create_tracker(self, overrides: dict[str, Any] | None = None) -> Any:

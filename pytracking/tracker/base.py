@@ -20,6 +20,7 @@ class TrackerParams:
     fallback_weights: str | None = None  # bundled network to run on where `weights` is not on disk
     network_file: Path | None = None  # the file found for one of the two; set by pytracking.evaluation.Tracker
     debug: int = 0  # 0: nothing; larger numbers: more views
+    stated: tuple[str, ...] = ()  # parameters that a user gave by name: no network's recommendation replaces them
 
 
 class BaseTracker:

@@ -153,6 +153,8 @@ Params = TypeVar("Params", bound=DimpParams)
 def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
     """The parameters with a network's recommendations wherever they have the value that their class gives them.
 
+    Parameters that a user gave by name (``params.stated``) stay, whatever their value.
+
     Raises:
         AttributeError: if a recommendation names a parameter that does not exist.
     """
@@ -163,8 +165,8 @@ def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
             f"the network {params.network_file or ''} recommends tracker parameters {unknown}, "
             f"which {type(params).__name__} does not have"
         )
-    changes = {name: value for name, value in recommended.items() if getattr(params, name) == _default(known[name])}
-    return replace(params, **changes)
+    open_to_advice = {name for name, each in known.items() if getattr(params, name) == _default(each)} - {*params.stated}
+    return replace(params, **{name: value for name, value in recommended.items() if name in open_to_advice})
 
 
 def _default(parameter: Any) -> Any:
