@@ -140,10 +140,11 @@ def test_without_a_network_the_error_says_what_to_do():
 def test_recommendations_of_the_network_file_are_followed(network_file, tmp_path):
     constructor = {"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": {"spec": TINY, "hidden": 16}}
     state = mdnet(spec=TINY, hidden=16).state_dict()
-    save_checkpoint(tmp_path / "good.pth", state, constructor, {"tracker": {"search_samples": 17}})
-    assert make_tracker(tmp_path / "good.pth").params.search_samples == 17
+    save_checkpoint(tmp_path / "good.pth", state, constructor, {"tracker": {"padding": 1.5}})
+    assert make_tracker(tmp_path / "good.pth").params.padding == 1.5
+    assert make_tracker(tmp_path / "good.pth", padding=1.2, stated=("padding",)).params.padding == 1.2
     save_checkpoint(tmp_path / "bad.pth", state, constructor, {"tracker": {"serach_samples": 17}})
-    with pytest.raises(ValueError, match="serach_samples"):
+    with pytest.raises(AttributeError, match="serach_samples"):
         make_tracker(tmp_path / "bad.pth")
 
 

@@ -26,9 +26,10 @@ from pytracking.tracker.dimp.learner import (
 from pytracking.tracker.dimp.localization import Flag, Localizer
 from pytracking.tracker.dimp.memory import SampleMemory
 from pytracking.tracker.dimp.network import load_dimp_network
-from pytracking.tracker.dimp.params import DimpParams, with_recommendations
+from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.refinement import BoxRefiner
 from pytracking.tracker.dimp.scale_search import scale_factor
+from pytracking.tracker.recommendations import with_recommendations
 from pytracking.utils.device import select_device
 
 

@@ -1,9 +1,9 @@
 """Parameters of the DiMP tracker and its baselines, each with its default and its unit."""
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from pytracking.features.crop import BorderMode, Convention
 from pytracking.tracker.base import TrackerParams
@@ -40,7 +40,7 @@ class DimpParams(TrackerParams):
     """DiMP-50's parameters; parameter files state what they change.
 
     Where a network carries recommendations for its tracker (``metadata["tracker"]``), these replace values that the
-    parameter file leaves at the default written here.
+    parameter file leaves at the default written here (:mod:`pytracking.tracker.recommendations`).
     """
 
     weights: str | None = "dimp50.pth"
@@ -146,28 +146,3 @@ VOT19: dict[str, Any] = _VOT | {
     "net_opt_hn_iter": 2,
     "box_refinement_iter": 3,
 }
-
-Params = TypeVar("Params", bound=DimpParams)
-
-
-def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
-    """The parameters with a network's recommendations wherever they have the value that their class gives them.
-
-    Parameters that a user gave by name (``params.stated``) stay, whatever their value.
-
-    Raises:
-        AttributeError: if a recommendation names a parameter that does not exist.
-    """
-    known = {each.name: each for each in fields(params)}
-    unknown = sorted(set(recommended) - set(known))
-    if unknown:
-        raise AttributeError(
-            f"the network {params.network_file or ''} recommends tracker parameters {unknown}, "
-            f"which {type(params).__name__} does not have"
-        )
-    open_to_advice = {name for name, each in known.items() if getattr(params, name) == _default(each)} - {*params.stated}
-    return replace(params, **{name: value for name, value in recommended.items() if name in open_to_advice})
-
-
-def _default(parameter: Any) -> Any:
-    return parameter.default if parameter.default_factory is MISSING else parameter.default_factory()

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from pytracking.tracker.base import BaseTracker
+from pytracking.tracker.recommendations import with_recommendations
 from pytracking.tracker.rtmdnet.box_regressor import BoxRegressor
 from pytracking.tracker.rtmdnet.first_frame import (
     POSITIVES,
@@ -20,7 +21,7 @@ from pytracking.tracker.rtmdnet.first_frame import (
 )
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.memory import FrameMemory, SampleSet
-from pytracking.tracker.rtmdnet.network import load_mdnet, recommended_params
+from pytracking.tracker.rtmdnet.network import load_mdnet
 from pytracking.tracker.rtmdnet.online_learner import LearningReport, OnlineLearner
 from pytracking.tracker.rtmdnet.params import RTMDNetParams
 from pytracking.tracker.rtmdnet.roi_features import RoIFeatures
@@ -43,7 +44,7 @@ class RTMDNetTracker(BaseTracker):
     def __init__(self, params: RTMDNetParams) -> None:
         super().__init__(params)
         self.network = load_mdnet(params.network_file, select_device(params.device), params.adaptive_align)
-        self.params = recommended_params(params, self.network)
+        self.params = with_recommendations(params, self.network.metadata.get("tracker", {}))
         self.geometry = SceneGeometry(
             object_size=self.params.object_size,
             padding=self.params.padding,
