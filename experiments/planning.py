@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from pytracking.evaluation import SequenceList, Tracker
 from pytracking.evaluation.results import is_complete, read_times, times_file
 from pytracking.evaluation.running import torch_threads
 from pytracking.evaluation.sequence import Sequence
-from pytracking.tracker.base import BaseTracker
 from pytracking.utils.progress import progress_bar
 
 BYTES_A_FRAME = 50  # boxes, time and score of one frame as text
@@ -108,7 +108,7 @@ def probed_sequences(sequences: SequenceList) -> list[Sequence]:
     return [sequences[int(place)] for place in places]
 
 
-def _time_frames(tracking: BaseTracker, sequence: Sequence) -> tuple[float, float, int]:
+def _time_frames(tracking: Any, sequence: Sequence) -> tuple[float, float, int]:
     """Seconds of the first frame, seconds of the next ones together, and how many these are."""
     frames = [sequence.load_frame(index) for index in range(min(PROBE_FRAMES, len(sequence)))]
     info = {**sequence.checked_init_info(frames[0]), "seed": 0}

@@ -1,9 +1,9 @@
 """What every tracker offers, and the parameters every tracker has."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,33 @@ class TrackerParams:
     network_file: Path | None = None  # the file found for one of the two; set by pytracking.evaluation.Tracker
     debug: int = 0  # 0: nothing; larger numbers: more views
     stated: tuple[str, ...] = ()  # parameters that a user gave by name: no network's recommendation replaces them
+
+
+Params = TypeVar("Params", bound=TrackerParams)
+
+
+def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
+    """The parameters with a network's recommendations wherever they have the value that their class gives them.
+
+    The recommendations are ``metadata["tracker"]`` of the network's file. Parameters that a user gave by name
+    (``params.stated``) stay, whatever their value.
+
+    Raises:
+        AttributeError: if a recommendation names a parameter that does not exist.
+    """
+    known = {each.name: each for each in fields(params)}
+    unknown = sorted(set(recommended) - set(known))
+    if unknown:
+        raise AttributeError(
+            f"the network {params.network_file or ''} recommends tracker parameters {unknown}, "
+            f"which {type(params).__name__} does not have"
+        )
+    unset = {name for name, each in known.items() if getattr(params, name) == _default(each)} - {*params.stated}
+    return replace(params, **{name: value for name, value in recommended.items() if name in unset})
+
+
+def _default(parameter: Any) -> Any:
+    return parameter.default if parameter.default_factory is MISSING else parameter.default_factory()
 
 
 class BaseTracker:

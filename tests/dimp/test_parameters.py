@@ -6,8 +6,8 @@ import pkgutil
 
 import pytest
 
+from pytracking.tracker.base import with_recommendations
 from pytracking.tracker.dimp.params import FEW_SAMPLES, MANY_ROTATIONS, DimpParams
-from pytracking.tracker.recommendations import with_recommendations
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
 
 

@@ -12,9 +12,9 @@ import torch
 from ltr.models.tracking.dimpnet import DiMPNet
 from ltr.weights import find_weights
 from pytracking.evaluation.tracker import FallbackWeightsWarning, MissingWeightsError, Tracker
+from pytracking.tracker.base import with_recommendations
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import DimpParams
-from pytracking.tracker.recommendations import with_recommendations
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
 from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
 

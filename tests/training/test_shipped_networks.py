@@ -9,10 +9,10 @@ import torch
 
 import ltr
 from ltr.checkpoint import load_network
+from pytracking.tracker.base import with_recommendations
 from pytracking.tracker.dimp.localization import Localizer, parabola_offset
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.scale_search import best_exponent
-from pytracking.tracker.recommendations import with_recommendations
 from pytracking.tracker.rls_dimp import get_tracker_class
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
 

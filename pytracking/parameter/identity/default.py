@@ -1,4 +1,4 @@
-from pytracking.tracker.identity import IdentityParams
+from pytracking.tracker.identity.params import IdentityParams
 
 
 def parameters() -> IdentityParams:

@@ -12,7 +12,7 @@ from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.features.augmentation import dropout_copies
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
-from pytracking.tracker.base import BaseTracker
+from pytracking.tracker.base import BaseTracker, with_recommendations
 from pytracking.tracker.dimp.debug import DebugViews
 from pytracking.tracker.dimp.first_frame import sample_first_frame
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
@@ -29,7 +29,6 @@ from pytracking.tracker.dimp.network import load_dimp_network
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.refinement import BoxRefiner
 from pytracking.tracker.dimp.scale_search import scale_factor
-from pytracking.tracker.recommendations import with_recommendations
 from pytracking.utils.device import select_device
 
 

@@ -40,7 +40,7 @@ class DimpParams(TrackerParams):
     """DiMP-50's parameters; parameter files state what they change.
 
     Where a network carries recommendations for its tracker (``metadata["tracker"]``), these replace values that the
-    parameter file leaves at the default written here (:mod:`pytracking.tracker.recommendations`).
+    parameter file leaves at the default written here (:func:`~pytracking.tracker.base.with_recommendations`).
     """
 
     weights: str | None = "dimp50.pth"

@@ -2,16 +2,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
-from pytracking.tracker.base import BaseTracker, TrackerParams
-
-
-@dataclass(kw_only=True, slots=True)
-class IdentityParams(TrackerParams):
-    """Parameters of the identity tracker."""
-
-    seconds_a_frame: float = 0.0  # time to wait: stands in for a slow tracker where an engine or a protocol is measured
+from pytracking.tracker.base import BaseTracker
+from pytracking.tracker.identity.params import IdentityParams
 
 
 class IdentityTracker(BaseTracker):

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pytracking.tracker.base import BaseTracker
-from pytracking.tracker.recommendations import with_recommendations
+from pytracking.tracker.base import BaseTracker, with_recommendations
 from pytracking.tracker.rtmdnet.box_regressor import BoxRegressor
 from pytracking.tracker.rtmdnet.first_frame import (
     POSITIVES,

@@ -1,0 +1,11 @@
+"""Parameters of the identity tracker."""
+from dataclasses import dataclass
+
+from pytracking.tracker.base import TrackerParams
+
+
+@dataclass(kw_only=True, slots=True)
+class IdentityParams(TrackerParams):
+    """Parameters of the identity tracker."""
+
+    seconds_a_frame: float = 0.0  # time to wait: stands in for a slow tracker where an engine or a protocol is measured
