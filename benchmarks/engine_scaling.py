@@ -26,9 +26,10 @@ WAIT = 0.05  # seconds a frame of the waiting tracker
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tracking-workers", type=int, nargs="*", default=[1, 2, 4])
-    parser.add_argument("--waiting-workers", type=int, nargs="*", default=[1, 2, 4, 8, 16])
-    parser.add_argument("--waiting-frames", type=int, default=600, help="of each worker, in sequences of 100")
+    parser.add_argument("--tracking-workers", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--tracking-runs", type=int, default=1, help="of four demo sequences of 200 frames")
+    parser.add_argument("--waiting-workers", type=int, nargs="*", default=[1, 4, 16])
+    parser.add_argument("--waiting-frames", type=int, default=400, help="of each worker, in sequences of 100")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--figure", type=Path, help="PNG file to draw")
     args = parser.parse_args()
@@ -38,7 +39,7 @@ def main() -> None:
     for engine in args.engines:
         for workers in args.tracking_workers:
             sequences = SequenceList(s for s in demo if len(s) == 200)
-            trackers = [Tracker("dimp", "bgd", run, network="dimp_mobile") for run in range(2)]
+            trackers = [Tracker("dimp", "bgd", run, network="dimp_mobile") for run in range(args.tracking_runs)]
             tracking[engine, workers] = measure("tracking", engine, workers, sequences, trackers)
         for workers in args.waiting_workers:
             pieces = args.waiting_frames // 100 * workers
