@@ -50,6 +50,9 @@ def prepare_for_inference(network: nn.Module, *, channels_last: bool = True) -> 
         network.drop_unused()
     _fold_children(network)
     network.requires_grad_(False)
+    for module in network.modules():
+        if hasattr(module, "freeze"):
+            module.freeze()
     if not channels_last:
         return network
     network.to(memory_format=torch.channels_last)

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from ltr.models.backbone import MobileNetV2, resnet18, resnet50
+from ltr.models.backbone.mobilenet import InvertedResidual
 from ltr.models.inference import prepare_for_inference
 from ltr.models.tracking.dimpnet import dimpnet18, dimpnet50, dimpnet_mobile
 from ltr.models.tracking.mdnet import SPECS, alexnet_convolutions, mdnet
@@ -97,6 +98,20 @@ def test_preparation_changes_nothing_but_speed(mobile, channels_last):
     with torch.inference_mode():
         for before, after in zip(outputs(mobile, images, boxes), outputs(prepared, images, boxes), strict=True):
             torch.testing.assert_close(after, before, rtol=1e-3, atol=1e-4)
+
+
+def test_frozen_blocks_compute_the_same_to_the_last_bit(mobile):
+    prepared = prepare_for_inference(copy.deepcopy(mobile))
+    blocks = [module for module in prepared.modules() if isinstance(module, InvertedResidual)]
+    assert blocks and all(len(block._frozen) == len([m for m in block.modules() if isinstance(m, torch.nn.Conv2d)])
+                          for block in blocks)  # fmt: skip
+    images = torch.randn(2, 3, 96, 128)
+    with torch.inference_mode():
+        frozen = prepared.backbone_features(images)
+        for block in blocks:
+            block._frozen = []
+        for name, features in prepared.backbone_features(images).items():
+            assert torch.equal(frozen[name], features)
 
 
 def outputs(network, images, boxes):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 
 # expansion, channels, blocks, stride of the first block: table 2 of the paper up to stride 16, plus the first block of
@@ -18,6 +19,26 @@ def _round_channels(channels: float, divisor: int = 8) -> int:
 def _conv_norm_act(channels_in: int, channels: int, kernel: int, stride: int = 1, groups: int = 1) -> nn.Sequential:
     conv = nn.Conv2d(channels_in, channels, kernel, stride, kernel // 2, groups=groups, bias=False)
     return nn.Sequential(conv, nn.BatchNorm2d(channels), nn.ReLU6(inplace=True))
+
+
+class FrozenConv:
+    """A convolution, and the ReLU6 behind it, as a plain function: thin layers take little longer than a module's call.
+
+    Args:
+        conv: whose batch norm has been folded into it.
+        clamped: whether ReLU6 follows.
+    """
+
+    __slots__ = ("bias", "clamped", "options", "weight")
+
+    def __init__(self, conv: nn.Conv2d, clamped: bool) -> None:
+        self.weight, self.bias = conv.weight, conv.bias
+        self.options = (conv.stride, conv.padding, conv.dilation, conv.groups)
+        self.clamped = clamped
+
+    def __call__(self, x: Tensor) -> Tensor:
+        out = torch.conv2d(x, self.weight, self.bias, *self.options)
+        return torch.clamp_(out, 0, 6) if self.clamped else out
 
 
 class InvertedResidual(nn.Module):
@@ -46,17 +67,25 @@ class InvertedResidual(nn.Module):
                 nn.BatchNorm2d(channels),
             ]
         self.conv = nn.Sequential(*layers)
+        self._frozen: list[FrozenConv] = []  # the same for inference alone, see freeze
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.conv(x) if self.has_shortcut else self.conv(x)
+        return self.forward_with_expansion(x)[0]
 
     def forward_with_expansion(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Output and, beside it, the hidden map behind the expansion (at the stride of the input)."""
-        hidden = self.conv[0](x)
+        first, *others = self._frozen or self.conv
+        hidden = first(x)
         out = hidden
-        for layer in self.conv[1:]:
+        for layer in others:
             out = layer(out)
         return (x + out if self.has_shortcut else out), hidden
+
+    def freeze(self) -> None:
+        """Computes the same faster from now on; for inference alone, after the batch norms have been folded."""
+        convs = [(module, False) for module in self.conv if isinstance(module, nn.Conv2d)]
+        clamped = [(module[0], True) for module in self.conv if isinstance(module, nn.Sequential)]
+        self._frozen = [FrozenConv(conv, clamp) for conv, clamp in clamped + convs]
 
 
 class MobileNetV2(nn.Module):
