@@ -105,9 +105,8 @@ def draw(path: Path, tracking: dict, waiting: dict) -> None:
         axis.plot(counts, ideal, color="0.7", linestyle="--", label="one worker, multiplied")
         for engine in dict.fromkeys(engine for engine, _ in values):
             axis.plot(counts, [values[engine, count] for count in counts], marker="o", label=engine)
-        axis.set(title=title, xlabel="workers", ylabel="frames a second", xscale="log", yscale="log", xticks=counts)
-        axis.set_xticks(counts, counts)
-        axis.minorticks_off()
+        axis.set(title=title, xlabel="workers", ylabel="frames a second", xticks=counts)
+        axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
         axis.legend()
     figure.savefig(path, dpi=110)
