@@ -25,9 +25,10 @@ def test_one_tracker_is_started_again_and_again(frames):
 
 
 def test_a_tracker_without_a_score_is_sure(frames):
+    from pytracking.parameter.identity.default import parameters
     from pytracking.tracker.identity import get_tracker_class
 
-    tracker = TrackingSession(get_tracker_class()(IdentityParams()))
+    tracker = TrackingSession(get_tracker_class()(parameters()))
     tracker.start(frames[0], [1, 2, 3, 4])
     assert tracker.follow(frames[1]) == ([1, 2, 3, 4], 1.0)
 
