@@ -1,6 +1,7 @@
 """What every tracker offers, and the parameters every tracker has."""
 from __future__ import annotations
 
+import warnings
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,6 +49,33 @@ def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
 
 def _default(parameter: Any) -> Any:
     return parameter.default if parameter.default_factory is MISSING else parameter.default_factory()
+
+
+class RejectedUpdateWarning(RuntimeWarning):
+    """An online update was refused and the model from before it kept."""
+
+
+class RejectedUpdates:
+    """Counts the online updates refused in a sequence, and warns of the first.
+
+    Args:
+        remedy: which parameters to change, for the warning.
+    """
+
+    def __init__(self, remedy: str) -> None:
+        self.remedy = remedy
+        self.count = 0
+
+    def add(self, reason: str) -> None:
+        """One more; ``reason`` says what was refused and why."""
+        self.count += 1
+        if self.count == 1:
+            warnings.warn(
+                f"{reason}. {self.remedy} (Later rejections in this sequence are only counted, in the output's "
+                "learner['rejected'].)",
+                RejectedUpdateWarning,
+                stacklevel=3,
+            )
 
 
 class BaseTracker:

@@ -10,8 +10,9 @@ import torch
 
 from ltr.models.target_classifier import SteepestDescentOptimizer, TargetObjective
 from ltr.models.tracking.dimpnet import DiMPNet
+from pytracking.tracker.base import RejectedUpdateWarning
 from pytracking.tracker.dimp.dimp import DimpTracker
-from pytracking.tracker.dimp.guard import LOSS_LIMIT, RejectedUpdateWarning, UpdateGuard, find_fault
+from pytracking.tracker.dimp.guard import LOSS_LIMIT, UpdateGuard, find_fault
 from pytracking.tracker.dimp.learner import SteepestDescentLearner
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.rls_dimp.params import RlsDimpParams

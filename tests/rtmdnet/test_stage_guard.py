@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 import torch
 
-from pytracking.tracker.rls_rtmdnet import layer_memory, preconditioned_decay
+from pytracking.tracker.base import RejectedUpdateWarning
+from pytracking.tracker.rls_rtmdnet import layer_memory, rls_learner
 from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
 from pytracking.tracker.rls_rtmdnet.rls_learner import RLSLearner
 from pytracking.tracker.rtmdnet.online_learner import OnlineLearner
 from pytracking.tracker.rtmdnet.params import RTMDNetParams
-from pytracking.tracker.rtmdnet.stage_guard import RejectedUpdateWarning
 from tests.rtmdnet.oracles import SIZES, make_head, make_samples, weights
 
 DIVERGING = 1e300  # a rate beyond all measure: a few mini-batches reach infinity in float64
@@ -51,7 +51,7 @@ def test_a_diverging_stage_leaves_no_trace_but_a_warning(rls, stage):
 @pytest.mark.parametrize("large", [False, True])
 def test_learning_goes_on_after_a_rejection_as_if_its_momentum_had_started_anew(rls, large, monkeypatch):
     if large:
-        monkeypatch.setattr(preconditioned_decay, "EXACT_INPUTS", 1)
+        monkeypatch.setattr(rls_learner, "LARGE", 1)
     monkeypatch.setattr(layer_memory, "PENDING_LIMIT", 1000)
     disturbed, calm = make_learner(rls), make_learner(rls)
     for learner in (disturbed, calm):
@@ -64,7 +64,7 @@ def test_learning_goes_on_after_a_rejection_as_if_its_momentum_had_started_anew(
         learner.rng = np.random.default_rng(5)
         if rls and large:  # both from a fresh product, which the rejection asks for
             for decaying in learner._improved.decaying.values():
-                decaying.kept = None
+                decaying.abandon_stage()
         assert learner.update_regularly(*make_samples(2)).iterations == SIZES["update_iterations"]
     for one, other in zip(weights(disturbed.head), weights(calm.head), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-14)

@@ -7,19 +7,15 @@ filter finds nothing ever again. So what an update stage returns is looked at be
 from __future__ import annotations
 
 import math
-import warnings
 
 import torch
 from torch import Tensor
 
 from ltr.models.target_classifier import ObjectiveMaps, TargetObjective
+from pytracking.tracker.base import RejectedUpdates
 
 LOSS_LIMIT = 10.0  # times the loss of an empty filter; those of healthy filters are below one
 PROBED_SAMPLES = 2  # the loss is looked at on these alone: every sample shows a filter that has exploded
-
-
-class RejectedUpdateWarning(RuntimeWarning):
-    """An online update was refused and the filter from before it kept."""
 
 
 class UpdateGuard:
@@ -30,26 +26,23 @@ class UpdateGuard:
     """
 
     def __init__(self, remedy: str) -> None:
-        self.remedy = remedy
-        self.rejected = 0
+        self._rejections = RejectedUpdates(remedy)
+
+    @property
+    def rejected(self) -> int:
+        """How many updates of the sequence were refused."""
+        return self._rejections.count
 
     def start(self) -> None:
         """A new sequence."""
-        self.rejected = 0
+        self._rejections.count = 0
 
     def choose(self, problem: TargetObjective, before: Tensor, after: Tensor) -> Tensor:
         """``after``, unless it is not finite or has lost all sense on the problem's samples; then ``before``."""
         fault = find_fault(problem, after)
         if fault is None:
             return after
-        self.rejected += 1
-        if self.rejected == 1:
-            warnings.warn(
-                f"an online update was rejected and the filter from before it kept: {fault}. {self.remedy} "
-                "(Later rejections in this sequence are only counted, in the output's learner['rejected'].)",
-                RejectedUpdateWarning,
-                stacklevel=2,
-            )
+        self._rejections.add(f"an online update was rejected and the filter from before it kept: {fault}")
         return before
 
 

@@ -1,18 +1,13 @@
 """Refuses stages of learning that leave the numbers: one weight that is not finite makes every later score useless."""
 from __future__ import annotations
 
-import warnings
-
 import torch
 from torch import Tensor, nn
 
+from pytracking.tracker.base import RejectedUpdates
 from pytracking.tracker.rtmdnet.head import LayerGradient
 
 LAYER_NAMES = ("fc4", "fc5", "fc6")
-
-
-class RejectedUpdateWarning(RuntimeWarning):
-    """A stage of online learning was refused, and the weights from before it kept."""
 
 
 class StageGuard:
@@ -25,9 +20,13 @@ class StageGuard:
 
     def __init__(self, layers: list[nn.Linear], remedy: str) -> None:
         self.layers = layers
-        self.remedy = remedy
-        self.rejected = 0
+        self._rejections = RejectedUpdates(remedy)
         self._before: list[Tensor] = []
+
+    @property
+    def rejected(self) -> int:
+        """How many stages of the sequence were refused."""
+        return self._rejections.count
 
     def begin_stage(self) -> None:
         """Remembers the weights of this moment."""
@@ -53,15 +52,10 @@ class StageGuard:
         """Brings the weights back; ``fault`` names the lost parameter, None says that the scores were lost first."""
         for kept, (_, parameter) in zip(self._before, self._parameters(), strict=True):
             parameter.copy_(kept)
-        self.rejected += 1
-        if self.rejected == 1:
-            warnings.warn(
-                f"{stage} learning made {fault or 'the scores of its samples'} infinite or not a number: it was "
-                f"rejected and the weights from before it are kept. {self.remedy} (Later rejections in this sequence "
-                "are only counted, in the output's learner['rejected'].)",
-                RejectedUpdateWarning,
-                stacklevel=3,
-            )
+        lost = fault or "the scores of its samples"
+        self._rejections.add(
+            f"{stage} learning made {lost} infinite or not a number: it was rejected, the weights from before it kept"
+        )
 
     def _parameters(self) -> list[tuple[str, Tensor]]:
         return [
