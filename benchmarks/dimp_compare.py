@@ -15,8 +15,9 @@ from pathlib import Path
 
 from training_validation_table import SEQUENCES, validation_sequences
 
+from experiments.comparison import difference_table
 from pytracking.analysis.evaluate import Evaluation, evaluate
-from pytracking.analysis.statistics import compare_paired, mean_and_interval
+from pytracking.analysis.statistics import mean_and_interval
 from pytracking.analysis.tables import Number, Table
 from pytracking.evaluation import Tracker, get_dataset
 from pytracking.evaluation.environment import apply_flags
@@ -90,7 +91,7 @@ def main() -> int:
     evaluation = evaluate(trackers, sequences, RULE)
     tables = [values_table(evaluation, args.seeds)]
     if COMPARED in rows and len(rows) > 1:
-        tables.append(differences_table(evaluation))
+        tables.append(difference_table(evaluation, COMPARED))
     text = "\n\n".join(table.render("markdown") for table in tables) + "\n"
     print(text)
     if args.output:
@@ -106,22 +107,6 @@ def values_table(evaluation: Evaluation, seeds: int) -> Table:
         columns = [Number(*mean_and_interval(values), 3) for values in (summary.auc, summary.precision)]
         table.rows.append([scores.name, *columns])
     table.notes.append("± : 95 % interval of the mean over seeds (Student's t)")
-    return table
-
-
-def differences_table(evaluation: Evaluation) -> Table:
-    """RLS-DiMP's AUC minus that of each other learner."""
-    table = Table(f"{COMPARED} minus the others: AUC", ["against", "difference", "95 % interval", "p"])
-    # Seeds of one sequence are not independent of each other as sequences are, so they are averaged first.
-    axis = 0 if len(evaluation.names) > 1 else 1
-    of = {scores.name: evaluation.sequence_scores(scores).mean(axis=axis) for scores in evaluation.trackers}
-    for label, others in of.items():
-        if label != COMPARED:
-            result = compare_paired(of[COMPARED], others)
-            cells = [f"[{result.low:+.3f}, {result.high:+.3f}]", Number(result.p_value, decimals=3)]
-            table.rows.append([label, Number(result.difference, decimals=3), *cells])
-    pairs = "sequences, means over seeds" if axis == 0 else "seeds"
-    table.notes.append(f"paired over {pairs}: bootstrap interval, two-sided sign-flip permutation test")
     return table
 
 
