@@ -6,6 +6,8 @@ import threading
 import torch
 from torch import Tensor
 
+from .aligned import aligned_length, aligned_zeros
+
 _LOW_SCALE = 2.0**-24  # remainders of float32 rows are at most this, so divided by it they suit float16
 _WIDENED_ENTRIES = 2**17  # of Q, in the core's precision at once: 1 MiB, beside the memory that P itself holds
 _SMALL_DIM = 1024
@@ -19,6 +21,17 @@ def _buffer(rows: int, dim: int, dtype: torch.dtype) -> Tensor:
     if held is None or held.numel() < rows * dim * dtype.itemsize:
         held = _buffers.held = torch.empty(rows * dim * dtype.itemsize, dtype=torch.uint8)
     return held[: rows * dim * dtype.itemsize].view(dtype).view(rows, dim)
+
+
+def row_length(dim: int, dtype: torch.dtype) -> int:
+    """Entries that a stored row takes; only long rows are worth filling up."""
+    return aligned_length(dim, dtype) if dim > _SMALL_DIM else dim
+
+
+def _rows(capacity: int, dim: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    if dim > _SMALL_DIM:
+        return aligned_zeros(capacity, dim, dtype, device)
+    return torch.empty(capacity, dim, dtype=dtype, device=device)
 
 
 class OrthonormalBasis:
@@ -35,7 +48,7 @@ class OrthonormalBasis:
         """core: the precision in which inputs are split. capacity: rows to reserve at once."""
         self.dim, self.core, self.rows = dim, core, 0
         self.stored = torch.float64 if dtype == torch.float64 else torch.float32
-        self._high = torch.empty(capacity, dim, dtype=self.stored, device=device)
+        self._high = _rows(capacity, dim, self.stored, device)
         self._low = None
         if self.stored == torch.float32:
             self._low = torch.empty(capacity, dim, dtype=torch.float16, device=device)
@@ -48,7 +61,8 @@ class OrthonormalBasis:
     @property
     def nbytes(self) -> int:
         """Bytes held, reserve included."""
-        return self._high.nbytes + (0 if self._low is None else self._low.nbytes)
+        high = self.capacity * row_length(self.dim, self.stored) * self.stored.itemsize
+        return high + (0 if self._low is None else self._low.nbytes)
 
     @property
     def capacity(self) -> int:
@@ -168,7 +182,7 @@ class OrthonormalBasis:
             self._low[rows, columns] = (values - high.to(self.core)) / _LOW_SCALE
 
     def _reserve(self, capacity: int) -> None:
-        grown = self._high.new_empty(capacity, self.dim)
+        grown = _rows(capacity, self.dim, self.stored, self._high.device)
         grown[: self.rows] = self.matrix
         if self._low is not None:
             low = self._low.new_empty(capacity, self.dim)
@@ -183,3 +197,13 @@ class OrthonormalBasis:
         moved = OrthonormalBasis(self.dim, dtype, core, device, capacity)
         moved.append(self.exact().to(device).to(core))
         return moved
+
+
+def principal_directions(block: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Orthonormal rows (k, p), lengths (k,) and mixing (b, k): block (b, p) = mixing diag(lengths) rows."""
+    if len(block) == 1:
+        lengths = torch.linalg.vector_norm(block, dim=1)  # (1,)
+        return block / lengths.clamp_min(torch.finfo(block.dtype).tiny), lengths, torch.ones_like(block[:, :1])
+    orthonormal, triangle = torch.linalg.qr(block.T)  # (p, k), (k, b)
+    turn, lengths, mixing = torch.linalg.svd(triangle, full_matrices=False)
+    return (orthonormal @ turn).T, lengths, mixing.T

@@ -145,11 +145,11 @@ class DenseInverse:
         px = self.matrix @ x
         return px / (self.beta + torch.dot(x, px))
 
-    def precondition(self, gradient: Tensor) -> Tensor:
-        """g P for g (m, p) in the dtype of P."""
+    def precondition(self, gradient: Tensor, out: Tensor | None = None) -> Tensor:
+        """g P for g (m, p) in the dtype of P; ``out`` (m, p) of that dtype may be used for it."""
         if len(gradient) == 1:
             return (self.matrix @ gradient[0]).unsqueeze(0)  # P is symmetric; a row at a time is fastest as P g
-        return gradient @ self.matrix
+        return torch.mm(gradient, self.matrix, out=out)
 
     def dense(self) -> Tensor:
         """A copy of P."""

@@ -17,7 +17,7 @@ import math
 import torch
 from torch import Tensor
 
-from .basis import OrthonormalBasis
+from .basis import OrthonormalBasis, principal_directions
 from .errors import ForgettingOverflowError, StateMismatchError
 from .square_root import SquareRootCore
 from .truncation import ErrorBound, complement_reflection, rank_within, slack_of
@@ -111,7 +111,7 @@ class FactoredInverse:
         Under a budget the inputs of a large block follow each other, as many at once as there is room for.
         """
         self._refuse_overflow(self._log_sigma + math.log(self.beta))
-        step = len(block) if self.max_rank == self.dim else slack_of(self.max_rank)
+        step = len(block) if self.max_rank == self.dim else slack_of(self.max_rank, self.given_up)
         for start in range(0, len(block), step):
             self._take_in(block[start : start + step], 1.0 if start else self.beta)
 
@@ -141,7 +141,7 @@ class FactoredInverse:
         before = self.rows
         self._drop_zero_rows()
         if self.rows + count > self.max_rank:
-            self._truncate(self.max_rank - max(count, slack_of(self.max_rank)))
+            self._truncate(self.max_rank - max(count, slack_of(self.max_rank, self.given_up)))
         return self.rows != before
 
     def _truncate(self, rows: int) -> None:
@@ -166,13 +166,7 @@ class FactoredInverse:
         self, h: Tensor, rest: Tensor, sizes: Tensor, beta: float, alpha: float
     ) -> tuple[Tensor, Tensor]:
         """Orthonormal rows (k, p) for the part D of the block that matters, and D's coordinates (b, k) in them."""
-        if len(rest) == 1:
-            lengths = torch.linalg.vector_norm(rest, dim=1)  # (1,)
-            directions, mixing = rest / lengths.clamp_min(torch.finfo(rest.dtype).tiny), torch.ones_like(rest[:, :1])
-        else:
-            orthonormal, triangle = torch.linalg.qr(rest.T)  # (p, k), (k, b)
-            turn, lengths, mixing = torch.linalg.svd(triangle, full_matrices=False)
-            directions, mixing = (orthonormal @ turn).T, mixing.T  # D = mixing diag(lengths) directions
+        directions, lengths, mixing = principal_directions(rest)
         change = self._change_without(lengths, mixing, h, beta, alpha)  # (k,)
         kept = (change > self.rank_tol) & (lengths > self._basis.floor * sizes.max())
         if self.memory_budget is not None and (self.deferred or not bool(kept.all())):
@@ -194,15 +188,8 @@ class FactoredInverse:
             return ErrorBound.of_leaving_out(lengths, alpha)
         change = alpha * lengths**2
         if h.shape[1]:
-            change = change + 2 * lengths * torch.linalg.vector_norm(mixing.T @ self._gains(h, beta), dim=1)
+            change = change + 2 * lengths * torch.linalg.vector_norm(mixing.T @ self._core.gains(h, beta), dim=1)
         return change
-
-    def _gains(self, h: Tensor, beta: float) -> Tensor:
-        """S_n H^T, transposed: (b, r), for coordinates H in the basis."""
-        sh = h @ self._core.inverse
-        system = sh @ h.T  # (b, b)
-        system.diagonal().add_(beta)
-        return sh / system if len(h) == 1 else torch.linalg.solve(system, sh)
 
     def _refuse_overflow(self, log_sigma: float) -> None:
         limit = math.log(torch.finfo(self.dtype).max) - 1.0
@@ -225,7 +212,8 @@ class FactoredInverse:
         if self._basis is not None and self._core.size >= self.whole_from:
             self._drop_zero_rows()
             if self._core.size >= self.whole_from:
-                self._become_whole()
+                self._core = self._core.in_whole_space(self._basis.exact(), self._alpha)
+                self._basis, self._middle = None, None  # Q = I
 
     def _drop_zero_rows(self) -> None:
         if self.deferred and self._basis is not None and self._unchecked:
@@ -235,20 +223,10 @@ class FactoredInverse:
             self._middle = None
         self._unchecked = 0
 
-    def _become_whole(self) -> None:
-        """Q = I: a root of P in the standard basis is sqrt(alpha) (I - Q^T Q) + Q^T T Q."""
-        q = self._basis.exact()
-        root = q.T @ (self._core.root @ q)
-        if len(q) < self.dim:
-            free = -(q.T @ q)
-            free.diagonal().add_(1.0)
-            root.add_(free, alpha=math.sqrt(self._alpha))
-        self._core, self._basis, self._middle = SquareRootCore.from_root(root), None, None
-
     def gain(self, x: Tensor) -> Tensor:
         """k_n of Eq. kn for x (p,), in the core's precision."""
         if self._basis is None:
-            return self._gains(x.to(self._core_dtype).unsqueeze(0), self.beta)[0]
+            return self._core.gains(x.to(self._core_dtype).unsqueeze(0), self.beta)[0]
         h, rest, size = self._basis.split(x.unsqueeze(0))
         new = torch.linalg.vector_norm(rest) > self._basis.floor * size
         rest = torch.where(new, rest, 0)  # alpha may be huge: rounding must not pass for a new direction
@@ -256,19 +234,21 @@ class FactoredInverse:
         quadratic = (sh * h).sum() + self._alpha * (rest * rest).sum()
         return ((rest * self._alpha + sh @ self._basis.exact()) / (self.beta + quadratic))[0]
 
-    def precondition(self, gradient: Tensor) -> Tensor:
-        """g P for g (m, p) in the dtype of P."""
+    def precondition(self, gradient: Tensor, out: Tensor | None = None) -> Tensor:
+        """g P for g (m, p) in the dtype of P; ``out`` (m, p) of that dtype may be used for it."""
         if self._core.size == 0:
-            return gradient * self._alpha
+            return torch.mul(gradient, self._alpha, out=out)
         middle = self._middle if self._middle is not None else self._make_middle()
+        g = gradient.to(middle.dtype)
+        out = out if g is gradient else None
         if self._basis is None:
-            return (gradient.to(middle.dtype) @ middle).to(gradient.dtype)
-        q, g = self._basis.matrix, gradient.to(middle.dtype)
+            return torch.mm(g, middle, out=out).to(gradient.dtype)
+        q = self._basis.matrix
         if len(g) == 1:
             weights = middle @ (q @ g[0])  # (r,)
             product = torch.addmv(g[0], q.T, weights, beta=self._alpha, alpha=-1).unsqueeze(0)
         else:
-            product = torch.addmm(g, (g @ q.T) @ middle, q, beta=self._alpha, alpha=-1)
+            product = torch.addmm(g, (g @ q.T) @ middle, q, beta=self._alpha, alpha=-1, out=out)
         return product.to(gradient.dtype)
 
     def _make_middle(self) -> Tensor:

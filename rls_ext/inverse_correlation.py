@@ -184,12 +184,23 @@ class InverseCorrelation:
             )
         return narrow
 
-    def precondition(self, g: Tensor) -> Tensor:
-        """g P_n for g (..., p), in g's dtype."""
+    def precondition(self, g: Tensor, out: Tensor | None = None) -> Tensor:
+        """g P_n for g (..., p), in g's dtype.
+
+        Args:
+            g: rows to multiply.
+            out: memory for the result, of g's shape and dtype but not g itself; new memory by default.
+        """
         if g.dim() == 0 or g.shape[-1] != self.dim:
             raise ShapeError(f"g must be (..., {self.dim}), got {tuple(g.shape)}")
+        if out is not None and (out.shape != g.shape or out.dtype != g.dtype):
+            raise ShapeError(f"out must be {tuple(g.shape)} {g.dtype} as g is, got {tuple(out.shape)} {out.dtype}")
         rows = g.detach().reshape(-1, self.dim).to(self.dtype)
-        return self._impl.precondition(rows).to(g.dtype).reshape(g.shape)
+        fits = out is not None and out.dim() == 2 and out.dtype == self.dtype
+        product = self._impl.precondition(rows, out if fits else None).to(g.dtype).reshape(g.shape)
+        if out is None or product.data_ptr() == out.data_ptr():
+            return product
+        return out.copy_(product)
 
     def gain(self, x: Tensor) -> Tensor:
         """k_n of Eq. kn, (p,): what the next ``update(x)`` will apply. Equal to x^T P_n after it (Eq. kn2)."""

@@ -86,6 +86,13 @@ class SquareRootCore:
         self.inverse.copy_(root @ root.T)
         self._updates_since_fresh = 0
 
+    def gains(self, h: Tensor, beta: float) -> Tensor:
+        """(b, r), H S of the S that ``update(h, beta)`` will leave."""
+        sh = h @ self.inverse
+        system = sh @ h.T  # (b, b)
+        system.diagonal().add_(beta)
+        return sh / system if len(h) == 1 else torch.linalg.solve(system, sh)
+
     def update(self, h: Tensor, beta: float) -> None:
         """S <- (beta S^-1 + H^T H)^-1 for H (b, r): T <- T (I + F F^T / beta)^(-1/2) / sqrt(beta) with F = T^T H^T.
 
@@ -110,6 +117,15 @@ class SquareRootCore:
         if beta != 1.0:
             root.div_(math.sqrt(beta))
             inverse.div_(beta)
+
+    def in_whole_space(self, q: Tensor, alpha: float) -> SquareRootCore:
+        """alpha I - Q^T (alpha I - S) Q for orthonormal rows Q (r, p): a root is sqrt(alpha) (I - Q^T Q) + Q^T T Q."""
+        root = q.T @ (self.root @ q)
+        if len(q) < q.shape[1]:
+            free = -(q.T @ q)
+            free.diagonal().add_(1.0)
+            root.add_(free, alpha=math.sqrt(alpha))
+        return SquareRootCore.from_root(root)
 
     def to(self, device: torch.device, dtype: torch.dtype) -> SquareRootCore:
         """The same core elsewhere."""

@@ -34,21 +34,28 @@ import math
 import torch
 from torch import Tensor
 
+from .basis import row_length
 from .errors import HyperparameterError
 
 _LEAST_RANK = 2
-_SLACK_PART = 8  # a truncation makes room for this part of the rank, so that its cost is spread over as many updates
+# A truncation makes room for this part of the rank, so that its cost is spread over as many updates. Sharing keeps
+# more, as every row kept makes its bound smaller; forgetting has no bound to speak of.
+_SLACK_PART = {"shift": 8, "forget": 4}
 
 
 def bytes_at_rank(rank: int, dim: int, dtype: torch.dtype, core: torch.dtype) -> int:
     """What a factored form of that many rows holds: basis, core with its root, and the middle of its products."""
     wide = dtype == torch.float64
-    return rank * dim * (8 if wide else 6) + rank * rank * (2 * core.itemsize + (8 if wide else 4))
+    return rank * _bytes_a_row(dim, wide) + rank * rank * (2 * core.itemsize + (8 if wide else 4))
+
+
+def _bytes_a_row(dim: int, wide: bool) -> int:
+    return 8 * row_length(dim, torch.float64) if wide else 4 * row_length(dim, torch.float32) + 2 * dim
 
 
 def rank_within(budget: int, dim: int, dtype: torch.dtype, core: torch.dtype) -> int:
     """The highest rank, up to dim, whose factored form fits into ``budget`` bytes."""
-    linear, square = dim * (8 if dtype == torch.float64 else 6), bytes_at_rank(1, 0, dtype, core)
+    linear, square = _bytes_a_row(dim, dtype == torch.float64), bytes_at_rank(1, 0, dtype, core)
     rank = int((math.sqrt(linear * linear + 4 * square * budget) - linear) / (2 * square))
     rank = min(rank, dim)
     least = min(_LEAST_RANK, dim)
@@ -60,9 +67,9 @@ def rank_within(budget: int, dim: int, dtype: torch.dtype, core: torch.dtype) ->
     return rank
 
 
-def slack_of(max_rank: int) -> int:
+def slack_of(max_rank: int, given_up: str) -> int:
     """Rows that a truncation frees, at least one."""
-    return max(max_rank // _SLACK_PART, 1)
+    return max(max_rank // _SLACK_PART[given_up], 1)
 
 
 class ErrorBound:

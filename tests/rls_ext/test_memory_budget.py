@@ -68,7 +68,7 @@ def test_bound_is_small_for_streams_of_low_rank(kind, count, dim, room, seed):
     inverse = feed(budgeted(room, dim, delta=0.1, rank_tol=0.0), inputs)
     energy = torch.linalg.svdvals(torch.cat([x.reshape(-1, dim) for x in inputs])).square()
     tails = energy.flip(0).cumsum(0).flip(0)
-    kept = room - slack_of(room)
+    kept = room - slack_of(room, "shift")
     h = min(float(tails[k]) / (2 * (kept + 1 - k)) if k < len(tails) else 0.0 for k in range(kept + 1)) / 0.1
     assert inverse.error_bound <= h / (1 + h) + 1e-6
 
