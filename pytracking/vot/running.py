@@ -88,24 +88,26 @@ def run_workspace(
         for experiment in chosen
         for sequence in workspace.dataset
     ]
-    batches = [(tasks, threads)]
-    if threads > 1:
-        timed = {experiment.identifier for experiment in chosen if experiment.realtime is not None}
-        batches = [
-            ([task for task in tasks if task.experiment not in timed], threads),
-            ([task for task in tasks if task.experiment in timed], 1),
-        ]
+    timed = {experiment.identifier for experiment in chosen if experiment.realtime is not None}
     report = VotRunReport()
     with tqdm(total=len(tasks), unit="seq", disable=not progress, dynamic_ncols=True) as bar:
-        for batch, workers in batches:
-            for outcome in _outcomes(batch, workers):
-                _note(outcome, report)
-                bar.set_postfix_str(f"{outcome.task.tracker} {outcome.task.experiment}", refresh=False)
-                bar.update()
-                if report.failures and not persist:
-                    report.not_started = len(tasks) - report.finished - len(report.failures)
-                    return report
+        for outcome in _outcomes_undisturbed(tasks, threads, timed):
+            _note(outcome, report)
+            bar.set_postfix_str(f"{outcome.task.tracker} {outcome.task.experiment}", refresh=False)
+            bar.update()
+            if report.failures and not persist:
+                report.not_started = len(tasks) - report.finished - len(report.failures)
+                break
     return report
+
+
+def _outcomes_undisturbed(tasks: list[VotTask], threads: int, timed: set[str]) -> Iterator[Outcome]:
+    """Outcomes of tasks, those of experiments with a real-time limit last and one at a time."""
+    if threads <= 1:
+        yield from _outcomes(tasks, threads)
+        return
+    yield from _outcomes([task for task in tasks if task.experiment not in timed], threads)
+    yield from _outcomes([task for task in tasks if task.experiment in timed], 1)
 
 
 def chosen_trackers(workspace: Workspace, references: Iterable[str]) -> list[Tracker]:
