@@ -25,6 +25,7 @@ class DenseInverse:
     """
 
     kind = "dense"
+    works_in_place = False  # ``precondition`` must not write to what it multiplies
 
     def __init__(
         self, dim: int, delta: float, beta: float, dtype: torch.dtype, device: torch.device, on_loss: str = "recover"

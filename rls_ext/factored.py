@@ -101,6 +101,11 @@ class FactoredInverse:
         return basis + self._core.nbytes + (0 if self._middle is None else self._middle.nbytes)
 
     @property
+    def works_in_place(self) -> bool:
+        """Whether ``precondition`` may write to what it multiplies."""
+        return self._basis is not None
+
+    @property
     def row_cost(self) -> int:
         """Multiplications for one row of a gradient."""
         return self.rows * self.rows + (0 if self._basis is None else 2 * self.rows * self.dim)
@@ -240,15 +245,15 @@ class FactoredInverse:
             return torch.mul(gradient, self._alpha, out=out)
         middle = self._middle if self._middle is not None else self._make_middle()
         g = gradient.to(middle.dtype)
-        out = out if g is gradient else None
         if self._basis is None:
-            return torch.mm(g, middle, out=out).to(gradient.dtype)
+            return torch.mm(g, middle, out=out if g is gradient else None).to(gradient.dtype)
         q = self._basis.matrix
         if len(g) == 1:
             weights = middle @ (q @ g[0])  # (r,)
             product = torch.addmv(g[0], q.T, weights, beta=self._alpha, alpha=-1).unsqueeze(0)
         else:
-            product = torch.addmm(g, (g @ q.T) @ middle, q, beta=self._alpha, alpha=-1, out=out)
+            coordinates = (g @ q.T) @ middle
+            product = torch.addmm(g, coordinates, q, beta=self._alpha, alpha=-1, out=out if g is gradient else None)
         return product.to(gradient.dtype)
 
     def _make_middle(self) -> Tensor:

@@ -189,7 +189,7 @@ class InverseCorrelation:
 
         Args:
             g: rows to multiply.
-            out: memory for the result, of g's shape and dtype but not g itself; new memory by default.
+            out: memory for the result, of g's shape and dtype; may be g itself. New memory by default.
         """
         if g.dim() == 0 or g.shape[-1] != self.dim:
             raise ShapeError(f"g must be (..., {self.dim}), got {tuple(g.shape)}")
@@ -197,6 +197,8 @@ class InverseCorrelation:
             raise ShapeError(f"out must be {tuple(g.shape)} {g.dtype} as g is, got {tuple(out.shape)} {out.dtype}")
         rows = g.detach().reshape(-1, self.dim).to(self.dtype)
         fits = out is not None and out.dim() == 2 and out.dtype == self.dtype
+        if fits and out.data_ptr() == rows.data_ptr():
+            fits = self._impl.works_in_place
         product = self._impl.precondition(rows, out if fits else None).to(g.dtype).reshape(g.shape)
         if out is None or product.data_ptr() == out.data_ptr():
             return product

@@ -40,7 +40,7 @@ from .errors import HyperparameterError
 _LEAST_RANK = 2
 # A truncation makes room for this part of the rank, so that its cost is spread over as many updates. Sharing keeps
 # more, as every row kept makes its bound smaller; forgetting has no bound to speak of.
-_SLACK_PART = {"shift": 8, "forget": 4}
+_SLACK_PART = {"shift": 8, "forget": 2}
 
 
 def bytes_at_rank(rank: int, dim: int, dtype: torch.dtype, core: torch.dtype) -> int:

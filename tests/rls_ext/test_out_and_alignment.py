@@ -22,6 +22,9 @@ def test_precondition_writes_to_the_memory_given(updates, form, dtype, rows):
     assert result.data_ptr() == memory.data_ptr()
     torch.testing.assert_close(memory[:, :21], inverse.precondition(g), rtol=1e-5, atol=1e-6)
     assert (memory[:, 21:] == 7).all()
+    expected = inverse.precondition(g)
+    assert inverse.precondition(g, out=g).data_ptr() == g.data_ptr()
+    torch.testing.assert_close(g, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_out_of_another_type_than_p_is_filled_too():

@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from pytracking.tracker.rls_rtmdnet import layer_memory, preconditioned_decay
+from pytracking.tracker.rls_rtmdnet import layer_memory, preconditioned_decay, product_cache, rls_learner
 from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
 from pytracking.tracker.rls_rtmdnet.rls_learner import RLSLearner
+from pytracking.tracker.rtmdnet.memory import SampleSet
 from pytracking.tracker.rtmdnet.online_learner import OnlineLearner
 from pytracking.tracker.rtmdnet.params import RTMDNetParams
 from rls_ext import RLSPreconditioner
@@ -163,67 +164,108 @@ def test_the_virtual_input_can_be_taken_before_or_after_dropout():
     assert not torch.allclose(inverses[0][2], inverses[1][2])
 
 
+def joined_parameters(layer: nn.Linear) -> torch.Tensor:
+    out = layer.weight.new_empty(layer.out_features, layer.in_features + 1)
+    return preconditioned_decay.join_parameters(layer, out)
+
+
+def run_beside_exact_decay(learner: RLSLearner, monkeypatch, samples: list) -> list[float]:
+    """The relative error of fc4's W P_n in every mini-batch of some regular updates, on the learner's own weights."""
+    errors, inputs = [], learner.head.layers[0].in_features
+    shortcut = preconditioned_decay.PreconditionedWeights.step
+
+    def compared(self, coefficients, factors, decay):
+        exact = self.memory.precondition(joined_parameters(self.layer))
+        step = shortcut(self, coefficients.clone(), factors, decay)
+        gradient = coefficients.T @ factors[:, : inputs + 1]
+        found = (torch.cat([step.weight, step.bias[:, None]], dim=1) - gradient) / decay
+        errors.append(float((found - exact).norm() / exact.norm()))
+        return step
+
+    monkeypatch.setattr(preconditioned_decay.PreconditionedWeights, "step", compared)
+    for each in samples:
+        learner.update_regularly(*each)
+    return errors
+
+
+def samples_of(updates: int, inputs: int) -> list[tuple[SampleSet, SampleSet]]:
+    return [make_samples(number, inputs) for number in range(updates)]
+
+
+def make_large_learner(monkeypatch, inputs: int, **changes) -> RLSLearner:
+    """A learner whose fc4 counts as large, and as one with long rows."""
+    monkeypatch.setattr(rls_learner, "LARGE", 1000)
+    monkeypatch.setattr(rls_learner, "LONG_ROWS", 500)
+    params = RLSRTMDNetParams(**{**SIZES, "update_iterations": 15}, **changes)
+    return RLSLearner(make_head(inputs=inputs), params, np.random.default_rng(0))
+
+
 @pytest.mark.parametrize(
     ("clip", "delta", "rate", "tolerance"),
     [("after", 5e-4, 3e-4, 0.004), ("before", 1.0, 0.01, 0.025), ("before", 5e-4, 3e-4, 0.15)],
 )
 def test_decay_of_a_large_layer_is_close_to_exact(monkeypatch, clip, delta, rate, tolerance):
     """The shortcut for fc4 against the exact product, mini-batch by mini-batch on the same weights."""
-    inputs = 600
-    monkeypatch.setattr(preconditioned_decay, "EXACT_INPUTS", inputs - 1)
-    params = RLSRTMDNetParams(**{**SIZES, "update_iterations": 15}, clip=clip, delta=(delta,) * 3, regular_rate=rate)
-    learner = RLSLearner(make_head(inputs=inputs), params, np.random.default_rng(0))
-    errors = []
-    shortcut = preconditioned_decay.PreconditionedWeights.step
-
-    def compared(self, outputs, products, factor, out):
-        if self.layer.in_features == inputs:
-            joined = torch.cat([self.layer.weight.data, self.layer.bias.data[:, None]], dim=1)
-            found = shortcut(self, torch.zeros_like(outputs), products, 1.0, torch.empty_like(joined))
-            self._age -= 1  # asked once more than in use
-            exact = self.memory.precondition(joined)
-            errors.append(float((torch.cat([found.weight, found.bias[:, None]], 1) - exact).norm() / exact.norm()))
-        return shortcut(self, outputs, products, factor, out)
-
-    monkeypatch.setattr(preconditioned_decay.PreconditionedWeights, "step", compared)
-    for number in range(4):
-        learner.update_regularly(*make_samples(number, inputs))
-    assert len(errors) == 60 and max(errors[:15]) < 1e-9  # exact as long as P has not taken anything in
+    monkeypatch.setattr(preconditioned_decay, "SHORT_ROWS", 500)
+    learner = make_large_learner(monkeypatch, 600, clip=clip, delta=(delta,) * 3, regular_rate=rate)
+    errors = run_beside_exact_decay(learner, monkeypatch, samples_of(4, 600))
+    assert len(errors) == 60 and errors[0] < 1e-9
     assert max(errors) < tolerance
+
+
+def test_decay_stays_close_to_exact_when_p_has_seen_every_direction(monkeypatch):
+    """No direction is left on which P is 1/delta: the weights then change where P is smaller, and a must follow."""
+    inputs = 130
+    learner = make_large_learner(monkeypatch, inputs, regular_rate=3e-4)
+    errors = run_beside_exact_decay(learner, monkeypatch, samples_of(16, inputs))
+    assert learner._improved.memories[0].inverse.rank == inputs + 1
+    assert learner._improved.decaying[0].a < 100  # 1/delta is 2000
+    assert max(errors) < 0.05 and max(errors[-30:]) < 0.005
 
 
 def test_p_of_a_large_layer_stays_within_its_budget_and_the_decay_follows(monkeypatch):
     """Once directions are forgotten P is no longer the sum of its changes, so W P must be computed afresh."""
     inputs, budget = 600, 0.5
-    monkeypatch.setattr(preconditioned_decay, "EXACT_INPUTS", inputs - 1)
-    sizes = {**SIZES, "update_iterations": 15}
-    params = RLSRTMDNetParams(**sizes, memory_budget=budget)
-    learner = RLSLearner(make_head(inputs=inputs), params, np.random.default_rng(0))
+    learner = make_large_learner(monkeypatch, inputs, memory_budget=budget)
     memory, decaying = learner._improved.memories[0], learner._improved.decaying[0]
     for number in range(11):  # 165 mini-batches: age alone would not ask for a fresh product at the end
         learner.update_regularly(*make_samples(number, inputs))
         assert memory.inverse.nbytes <= budget * 2**20
     assert memory.inverse.truncations >= 2 and memory.inverse.rank < 11 * 15
-    out = torch.empty(decaying.layer.out_features, inputs + 1, dtype=torch.float64)
-    nothing = torch.zeros(1, decaying.layer.out_features, dtype=torch.float64)
+    outputs = decaying.layer.out_features
+    nothing = torch.zeros(1, outputs, dtype=torch.float64), torch.zeros(1, memory.width, dtype=torch.float64)
     decaying._truncations -= 1  # as right after another truncation
-    decaying.kept += 1  # must not be used
-    found = decaying.step(nothing, torch.zeros(1, inputs + 1, dtype=torch.float64), 1.0, out).joined
-    exact = memory.precondition(preconditioned_decay.joined_parameters(decaying.layer))
-    torch.testing.assert_close(found, exact, rtol=1e-9, atol=1e-9 * float(exact.abs().max()))
+    decaying._kept += 1  # must not be used
+    found = decaying.step(*nothing, 1.0)
+    exact = memory.precondition(joined_parameters(decaying.layer))
+    tolerance = {"rtol": 1e-9, "atol": 1e-9 * float(exact.abs().max())}
+    torch.testing.assert_close(found.weight, exact[:, :-1], **tolerance)
+    torch.testing.assert_close(found.bias, exact[:, -1], **tolerance)
 
 
 def test_without_a_budget_everything_is_remembered(monkeypatch):
-    monkeypatch.setattr(preconditioned_decay, "EXACT_INPUTS", 599)
-    params = RLSRTMDNetParams(**{**SIZES, "update_iterations": 15}, memory_budget=None)
-    learner = RLSLearner(make_head(inputs=600), params, np.random.default_rng(0))
+    learner = make_large_learner(monkeypatch, 600, memory_budget=None)
     for number in range(6):
         learner.update_regularly(*make_samples(number, 600))
     assert learner._improved.memories[0].inverse.rank == 6 * 15
 
 
-def test_a_full_table_of_products_changes_nothing(monkeypatch):
-    monkeypatch.setattr(layer_memory, "TABLE_ROWS", 12)
-    monkeypatch.setattr(preconditioned_decay, "EXACT_INPUTS", 1)
+@pytest.mark.parametrize("rows", [3, 12, 512])
+def test_a_table_of_products_changes_nothing_full_or_not(monkeypatch, rows):
+    monkeypatch.setattr(product_cache, "TABLE_ROWS", rows)
+    monkeypatch.setattr(rls_learner, "LARGE", 1)
     learner = make_learner(decay="plain")
     run_beside_naive(learner, 1e-9)
+
+
+@pytest.mark.parametrize("virtual_input", ["after_dropout", "before_dropout"])
+def test_large_layers_with_dropout_learn_as_small_ones_do(monkeypatch, virtual_input):
+    results = []
+    for large in (1, 2**16):
+        monkeypatch.setattr(rls_learner, "LARGE", large)
+        learner = make_learner(dropout=0.5, virtual_input=virtual_input, decay="plain")
+        for number, stage in enumerate((learner.learn_initially, learner.update_regularly, learner.update_regularly)):
+            stage(*make_samples(number))
+        results.append(weights(learner.head))
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-11)

@@ -6,10 +6,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from pytracking.tracker.rls_rtmdnet.product_cache import ProductCache, multiply_by
 from rls_ext import InverseCorrelation
+from rls_ext.aligned import aligned_length
 
 PENDING_LIMIT = 64  # inputs that P may lag behind before it takes them in
-TABLE_ROWS = 512  # products kept at most; a stage has about 480 different hard negatives
+PENDING_ROOM = 16  # inputs there is always room for: those of a regular update
 
 
 class LayerMemory:
@@ -20,14 +22,22 @@ class LayerMemory:
     after another turns out to need, and it takes the stage's inputs in as one block, which is exact and several times
     faster than one by one. With beta < 1 every input is taken in at once.
 
+    Rows that are multiplied often live in memory that is used again for every mini-batch, the u_j right before the
+    mini-batch's products with P_0, so that both are one factor of the step; rows are filled up with zeros to whole
+    cache lines (``rls_ext.aligned``), the width of all matrices here.
+
     Args:
         inverse: the matrix; its dimension includes the bias.
     """
 
     def __init__(self, inverse: InverseCorrelation) -> None:
         self.inverse = inverse
+        self.width = aligned_length(inverse.dim, inverse.dtype)
         self._inputs: list[Tensor] = []  # x_j (p,) that P has not taken in
-        self.changes: Tensor | None = None  # u_j as rows (n, p)
+        self._factors = self._zeros(0)  # the u_j, newest first, up to row _room; then a mini-batch's products with P_0
+        self._room = 0
+        self._batch = 0  # rows of the mini-batch
+        self._order: Tensor | None = None  # which row of the mini-batch each product is of; None: in order
         self._cache = ProductCache()
         self.before_settling: list[Callable[[], None]] = []  # called while the changes that P takes in are still known
 
@@ -39,8 +49,13 @@ class LayerMemory:
     @property
     def nbytes(self) -> int:
         """Bytes of P, of what it has not taken in, and of the products with it."""
-        pending = 0 if self.changes is None else 2 * self.changes.nbytes
-        return self.inverse.nbytes + pending + self._cache.nbytes
+        pending = sum(each.nbytes for each in self._inputs)
+        return self.inverse.nbytes + pending + self._factors.nbytes + self._cache.nbytes
+
+    @property
+    def changes(self) -> Tensor:
+        """The u_j, newest first, (n, width)."""
+        return self._factors[self._room - len(self._inputs) : self._room]
 
     def begin_stage(self, negatives: int) -> None:
         """Prepares for mini-batches that draw from so many negatives."""
@@ -50,61 +65,89 @@ class LayerMemory:
         """P takes in what it has not yet, and the products with the old P are forgotten."""
         self._take_in()
         self._cache.begin(0)
+        if self._room > PENDING_ROOM:
+            self._factors, self._room = self._zeros(0), 0
 
     def abandon_stage(self) -> None:
         """Forgets the inputs that P has not taken in."""
-        self._inputs, self.changes = [], None
+        self._inputs = []
         self._cache.begin(0)
 
-    def learn(self, rows: Tensor, seen: Tensor, negatives: Tensor | None) -> Tensor:
-        """Takes a mini-batch's virtual input (Eq. mean2) into P_n, then multiplies the mini-batch by it.
+    def learn(self, inputs: Tensor, seen: Tensor, negatives: Tensor | None) -> None:
+        """Takes a mini-batch's virtual input (Eq. mean2) into P_n, and multiplies the mini-batch by P_0.
 
         Args:
-            rows: the layer's inputs with a last column of ones, (b, p).
-            seen: the inputs whose mean is the virtual input, (b, p): ``rows``, or the same before dropout.
+            inputs: of the layer, (b, d).
+            seen: the inputs whose mean is the virtual input, (b, d): ``inputs``, or the same before dropout.
             negatives: numbers of the negatives that are the last rows, if a negative's row is the same in every
                 mini-batch; None if it is not.
-
-        Returns:
-            rows P_n, (b, p).
         """
-        virtual_input = seen.mean(dim=0)
+        virtual_input = with_one(seen.mean(dim=0))
         if self.inverse.beta != 1:
             self.inverse.update(virtual_input)
-            return self.inverse.precondition(rows)
-        if len(self._inputs) >= PENDING_LIMIT:
-            self._take_in()
+            negatives = None
+        products = self._rows_for(len(inputs))
         if negatives is None:
-            products = self.inverse.precondition(rows)
+            products[:, : inputs.shape[1]] = inputs
+            multiply_by(self.inverse, products)
+            self._order = None
         else:
-            products = self._cache.products(rows, negatives, self.inverse)
-        mean_product = products.mean(dim=0) if seen is rows else self.inverse.precondition(virtual_input)
-        self._remember(virtual_input, mean_product)
-        return self._minus_changes(rows, products)
+            self._order = self._cache.products(inputs, negatives, self.inverse, products)
+        if self.inverse.beta == 1:
+            same = seen is inputs
+            known = products.mean(dim=0)[: self.inverse.dim] if same else self.inverse.precondition(virtual_input)
+            self._remember(virtual_input, known)
+
+    def factored_step(self, inputs: Tensor, outputs: Tensor) -> tuple[Tensor, Tensor]:
+        """C (n + b, o) and F (n + b, width), so that Cᵀ F = outputsᵀ [inputs | 1] P_n for the mini-batch just learned.
+
+        Args:
+            inputs: what was learned, (b, d).
+            outputs: derivatives of the loss by the layer's outputs, (b, o).
+        """
+        changes, dim = self.changes, inputs.shape[1]
+        count = len(changes)
+        coefficients = outputs.new_empty(count + len(outputs), outputs.shape[1])
+        along = torch.addmm(changes[:, dim, None], changes[:, :dim], inputs.T)  # u_jᵀ x, (n, b)
+        torch.mm(along, outputs, out=coefficients[:count]).neg_()
+        coefficients[count:] = outputs if self._order is None else outputs.index_select(0, self._order)
+        return coefficients, self._factors[self._room - count : self._room + self._batch]
 
     def see(self, virtual_input: Tensor) -> None:
         """Takes a virtual input (p,) into P_n, and multiplies nothing."""
         if self.inverse.beta != 1:
             self.inverse.update(virtual_input)
             return
-        if len(self._inputs) >= PENDING_LIMIT:
-            self._take_in()
+        self._rows_for(0)
         self._remember(virtual_input, self.inverse.precondition(virtual_input))
 
     def precondition(self, rows: Tensor) -> Tensor:
-        """rows P_n (b, p)."""
-        return self._minus_changes(rows, self.inverse.precondition(rows))
+        """rows P_n for rows (b, p)."""
+        changes = self.changes[:, : self.inverse.dim]
+        return self.inverse.precondition(rows).addmm_(rows @ changes.T, changes, alpha=-1)
+
+    def _rows_for(self, batch: int) -> Tensor:
+        """Memory (batch, width) for a mini-batch's products, and room for one more u_j before it."""
+        if len(self._inputs) >= PENDING_LIMIT:
+            self._take_in()
+        count = len(self._inputs)
+        if count >= self._room or len(self._factors) < self._room + batch:
+            room = max(PENDING_ROOM, self._room if count < self._room else 2 * count)
+            grown = self._zeros(room + max(batch, self._batch))
+            grown[room - count : room] = self.changes
+            self._factors, self._room = grown, room
+        self._batch = batch
+        return self._factors[self._room : self._room + batch]
+
+    def _zeros(self, rows: int) -> Tensor:
+        return torch.zeros(rows, self.width, dtype=self.inverse.dtype, device=self.inverse.device)
 
     def _remember(self, virtual_input: Tensor, product: Tensor) -> None:
-        product = self._minus_changes(virtual_input[None], product[None])[0]  # P_(n-1) x_n
-        change = product * torch.rsqrt(1 + torch.dot(virtual_input, product).clamp(min=0))
+        changes = self.changes[:, : self.inverse.dim]
+        product = torch.addmv(product, changes.T, changes @ virtual_input, alpha=-1)  # P_(n-1) x_n
         self._inputs.append(virtual_input)
-        self.changes = change[None] if self.changes is None else torch.cat([self.changes, change[None]])
-
-    def _minus_changes(self, rows: Tensor, products: Tensor) -> Tensor:
-        if self.changes is None:
-            return products
-        return torch.addmm(products, rows @ self.changes.T, self.changes, alpha=-1)
+        scale = torch.rsqrt(1 + torch.dot(virtual_input, product).clamp(min=0))
+        self._factors[self._room - len(self._inputs), : self.inverse.dim] = product * scale
 
     def _take_in(self) -> None:
         if not self._inputs:
@@ -112,50 +155,10 @@ class LayerMemory:
         for notice in self.before_settling:
             notice()
         self.inverse.update(torch.stack(self._inputs))
-        self._inputs, self.changes = [], None
+        self._inputs = []
         self._cache.forget()
 
 
-class ProductCache:
-    """Products of negatives with the resting P: hard negatives come back in one mini-batch after another."""
-
-    def __init__(self) -> None:
-        self._place = torch.empty(0, dtype=torch.int64)  # of each negative in the table, -1 if it is not there
-        self._table: Tensor | None = None  # (TABLE_ROWS or a mini-batch's, p)
-        self._used = 0
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return self._place.nbytes + (0 if self._table is None else self._table.nbytes)
-
-    def begin(self, negatives: int) -> None:
-        """Forgets everything; from now on there are so many different negatives."""
-        self._place = torch.full((negatives,), -1)
-        self._used = 0
-
-    def forget(self) -> None:
-        """P has changed, or the table is full: no product is valid any more."""
-        self._place.fill_(-1)
-        self._used = 0
-
-    def products(self, rows: Tensor, negatives: Tensor, inverse: InverseCorrelation) -> Tensor:
-        """rows P (b, p), where the last rows are the numbered negatives; computed for what is new."""
-        others = len(rows) - len(negatives)
-        numbers = negatives.cpu()
-        unknown = self._place[numbers] < 0
-        if self._used + int(unknown.sum()) > max(TABLE_ROWS, len(numbers)):
-            self.forget()
-            unknown = torch.ones_like(unknown)
-        wanted = torch.cat([torch.ones(others, dtype=torch.bool), unknown]).to(rows.device)
-        computed = inverse.precondition(rows if bool(unknown.all()) else rows[wanted])
-        self._store(numbers[unknown], computed[others:])
-        return torch.cat([computed[:others], self._table[self._place[numbers].to(rows.device)]])
-
-    def _store(self, numbers: Tensor, products: Tensor) -> None:
-        if self._table is None:
-            self._table = products.new_empty((max(TABLE_ROWS, len(numbers)), products.shape[1]))
-        end = self._used + len(products)
-        self._table[self._used : end] = products
-        self._place[numbers] = torch.arange(self._used, end)
-        self._used = end
+def with_one(vector: Tensor) -> Tensor:
+    """(d,) -> (d + 1,): the bias is a weight of a constant input."""
+    return torch.cat([vector, vector.new_ones(1)])

@@ -4,13 +4,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from pytracking.tracker.rls_rtmdnet.layer_memory import LayerMemory
+from pytracking.tracker.rls_rtmdnet.layer_memory import LayerMemory, with_one
 from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
-from pytracking.tracker.rls_rtmdnet.preconditioned_decay import PreconditionedWeights, is_large, joined_parameters
+from pytracking.tracker.rls_rtmdnet.preconditioned_decay import PreconditionedWeights, join_parameters
 from pytracking.tracker.rtmdnet.descent import LayerStep, PlainDescent, clip_factor, clip_together
 from pytracking.tracker.rtmdnet.head import LayerGradient
 from pytracking.tracker.rtmdnet.online_learner import OnlineLearner
 from rls_ext import RLSPreconditioner
+from rls_ext.aligned import aligned_length
+
+LARGE = 2**16  # weights (fc4 and fc5): their gradients are multiplied by P as factors
+LONG_ROWS = 1024  # inputs: P of layers with more (fc4) is bounded by ``memory_budget``
 
 
 class RLSLearner(OnlineLearner):
@@ -43,7 +47,8 @@ class RLSDescent(PlainDescent):
     def __init__(self, layers: list[nn.Linear], params: RLSRTMDNetParams) -> None:
         super().__init__(layers, params.gradient_clip, params.weight_decay)
         self.params = params
-        self.buffers = [layer.weight.new_empty((layer.out_features, layer.in_features + 1)) for layer in layers]
+        widths = [aligned_length(layer.in_features + 1, layer.weight.dtype) for layer in layers]
+        self.buffers = [layer.weight.new_zeros(layer.out_features, w) for layer, w in zip(layers, widths, strict=True)]
         self.share_memory(self.buffers)
         self.preconditioner = RLSPreconditioner(
             dict(zip(("fc4", "fc5", "fc6"), layers, strict=True)),
@@ -57,8 +62,8 @@ class RLSDescent(PlainDescent):
         self.preconditioner.remove()  # inputs and gradients are handed over here, not captured by hooks
         self.memories = [LayerMemory(inverse) for inverse in self.preconditioner.inverses.values()]
         self.decaying = {
-            number: PreconditionedWeights(layer, memory)
-            for number, (layer, memory) in enumerate(zip(layers, self.memories, strict=True))
+            number: PreconditionedWeights(layer, self.memories[number], self.buffers[number])
+            for number, layer in enumerate(layers)
             if is_large(layer) and params.decay == "preconditioned"
         }
 
@@ -96,25 +101,31 @@ class RLSDescent(PlainDescent):
 
     def _large_step(self, number: int, gradient: LayerGradient, outputs: Tensor, negatives: Tensor) -> LayerStep:
         """outputsᵀ (X P): P meets the b input rows, of which the negatives' may be known from earlier mini-batches."""
-        rows = _with_ones(gradient.inputs)
-        seen = rows if self._sees_inputs(gradient) else _with_ones(gradient.raw_inputs)
-        products = self.memories[number].learn(rows, seen, negatives if number == 0 else None)
+        memory, inputs = self.memories[number], gradient.inputs
+        memory.learn(inputs, self._seen(gradient), negatives if number == 0 else None)
+        coefficients, factors = memory.factored_step(inputs, outputs)
         if number in self.decaying:
-            return self.decaying[number].step(outputs, products, self.weight_decay, self.buffers[number])
-        return LayerStep.of(torch.mm(outputs.T, products, out=self.buffers[number]))
+            return self.decaying[number].step(coefficients, factors, self.weight_decay)
+        return LayerStep.of(torch.mm(coefficients.T, factors, out=self.buffers[number]), inputs.shape[1])
 
     def _small_step(self, number: int, gradient: LayerGradient, outputs: Tensor, negatives: Tensor) -> LayerStep:
-        """(outputsᵀ X + decay) P: with the decay in it, the product has as many rows as the layer has outputs."""
-        memory, rows = self.memories[number], _with_ones(gradient.inputs)
-        seen = rows if self._sees_inputs(gradient) else _with_ones(gradient.raw_inputs)
-        if self.params.decay == "plain":
-            return LayerStep.of(torch.mm(outputs.T, memory.learn(rows, seen, None), out=self.buffers[number]))
-        memory.see(seen.mean(dim=0))
-        joined = joined_parameters(self.layers[number]).mul_(self.weight_decay)
-        return LayerStep.of(memory.precondition(joined.addmm_(outputs.T, rows)))
+        """(outputsᵀ X + decay) P: a layer of few outputs has fewer rows of weights than a mini-batch has."""
+        memory, layer = self.memories[number], self.layers[number]
+        memory.see(with_one(self._seen(gradient).mean(dim=0)))
+        joined = join_parameters(layer, layer.weight.new_empty(layer.out_features, layer.in_features + 1))
+        joined.mul_(self.weight_decay if self.params.decay == "preconditioned" else 0.0)
+        joined[:, :-1].addmm_(outputs.T, gradient.inputs)
+        joined[:, -1] += outputs.sum(dim=0)
+        return LayerStep.of(memory.precondition(joined), layer.in_features)
 
-    def _sees_inputs(self, gradient: LayerGradient) -> bool:
-        return self.params.virtual_input == "after_dropout" or gradient.raw_inputs is gradient.inputs
+    def _seen(self, gradient: LayerGradient) -> Tensor:
+        """The inputs whose mean is the virtual input, (b, d)."""
+        return gradient.inputs if self.params.virtual_input == "after_dropout" else gradient.raw_inputs
+
+
+def is_large(layer: nn.Linear) -> bool:
+    """Whether a layer has so many weights that P should not be applied to the gradient itself."""
+    return layer.weight.numel() > LARGE
 
 
 def gradient_norm(gradients: list[LayerGradient]) -> Tensor:
@@ -130,10 +141,6 @@ def gradient_norm(gradients: list[LayerGradient]) -> Tensor:
 
 
 def _bounded(layer: nn.Linear, budget: float | None) -> dict[str, int | str]:
-    if budget is None or not is_large(layer):
+    if budget is None or layer.in_features <= LONG_ROWS:
         return {}
     return {"memory_budget": int(budget * 2**20), "given_up": "forget"}
-
-
-def _with_ones(inputs: Tensor) -> Tensor:  # (b, d) -> (b, d + 1): the bias is a weight of a constant input
-    return torch.cat([inputs, inputs.new_ones((len(inputs), 1))], dim=1)

@@ -17,12 +17,12 @@ class LayerStep:
 
     weight: Tensor
     bias: Tensor
-    joined: Tensor | None = None  # (o, d + 1)
+    joined: Tensor | None = None  # (o, d + 1 or more), zero where neither weight nor bias is
 
     @classmethod
-    def of(cls, joined: Tensor) -> LayerStep:
-        """The parts of a matrix whose last column is the bias."""
-        return cls(joined[:, :-1], joined[:, -1], joined)
+    def of(cls, joined: Tensor, inputs: int) -> LayerStep:
+        """The parts of a matrix with a column for each input, then the bias, then any number of zeros."""
+        return cls(joined[:, :inputs], joined[:, inputs], joined)
 
     def wholes(self) -> list[Tensor]:
         """All numbers, in as few and contiguous tensors as possible."""
@@ -58,8 +58,8 @@ class Momentum:
             parameters = [(layer.weight.data, layer.bias.data) for layer in self.layers]
             self._sums = [LayerStep(torch.zeros_like(weight), torch.zeros_like(bias)) for weight, bias in parameters]
         for layer, step, total, rate in zip(self.layers, steps, self._sums, rates, strict=True):
-            total.weight.mul_(self.kept).add_(step.weight)
-            total.bias.mul_(self.kept).add_(step.bias)
+            torch.add(step.weight, total.weight, alpha=self.kept, out=total.weight)
+            torch.add(step.bias, total.bias, alpha=self.kept, out=total.bias)
             layer.weight.data.sub_(total.weight, alpha=rate)
             layer.bias.data.sub_(total.bias, alpha=rate)
 

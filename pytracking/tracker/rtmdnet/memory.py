@@ -27,9 +27,9 @@ class SampleSet:
         """All rows of a table."""
         return cls(table, torch.arange(len(table), device=table.device))
 
-    def take(self, positions: Tensor) -> Tensor:
-        """The features at some positions of the set, repeated ones included."""
-        return self.table.index_select(0, self.rows[positions])
+    def take(self, positions: Tensor, out: Tensor | None = None) -> Tensor:
+        """The features at some positions of the set, repeated ones included; ``out`` is memory for them."""
+        return torch.index_select(self.table, 0, self.rows[positions], out=out)
 
 
 class FrameMemory:

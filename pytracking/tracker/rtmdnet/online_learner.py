@@ -59,6 +59,7 @@ class OnlineLearner:
         self._initial, self._regular, self._occasional = (Momentum(head.layers, params.momentum) for _ in range(3))
         if params.shared_momentum:
             self._occasional = self._regular
+        self._candidates: Tensor | None = None  # features of the negatives offered
 
     def _regular_descent(self) -> PlainDescent:
         return self._plain
@@ -140,9 +141,16 @@ class OnlineLearner:
         Returns:
             Their positions (b,), features (b, d), and the first layer's outputs (b, o) if finding them gave these.
         """
-        candidates = negatives.take(offered)
+        candidates = negatives.take(offered, self._room_for(len(offered), negatives.table))
         if len(offered) <= self.params.batch_negatives:
             return offered, candidates, None
         scores, first_outputs = self.head.scores_and_first_outputs(candidates)
         hardest = scores.topk(self.params.batch_negatives).indices
         return offered[hardest], candidates.index_select(0, hardest), first_outputs.index_select(0, hardest)
+
+    def _room_for(self, count: int, table: Tensor) -> Tensor:
+        """Memory for candidates: claiming it anew for every mini-batch takes longer than filling it."""
+        room = self._candidates
+        if room is None or len(room) < count or room.shape[1:] != table.shape[1:] or room.dtype != table.dtype:
+            room = self._candidates = table.new_empty(count, *table.shape[1:])
+        return room[:count]
