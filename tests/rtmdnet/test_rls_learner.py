@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from pytracking.tracker.rls_rtmdnet import layer_memory, preconditioned_decay, product_cache, rls_learner
+from pytracking.tracker.rls_rtmdnet import layer_memory, preconditioned_decay, rls_learner
 from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
 from pytracking.tracker.rls_rtmdnet.rls_learner import RLSLearner
 from pytracking.tracker.rtmdnet.memory import SampleSet
@@ -252,7 +252,7 @@ def test_without_a_budget_everything_is_remembered(monkeypatch):
 
 @pytest.mark.parametrize("rows", [3, 12, 512])
 def test_a_table_of_products_changes_nothing_full_or_not(monkeypatch, rows):
-    monkeypatch.setattr(product_cache, "TABLE_ROWS", rows)
+    monkeypatch.setattr(rls_learner, "PRODUCTS", rows)
     monkeypatch.setattr(rls_learner, "LARGE", 1)
     learner = make_learner(decay="plain")
     run_beside_naive(learner, 1e-9)

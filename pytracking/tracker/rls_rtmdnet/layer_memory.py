@@ -28,9 +28,10 @@ class LayerMemory:
 
     Args:
         inverse: the matrix; its dimension includes the bias.
+        products: how many products with negatives to keep at most.
     """
 
-    def __init__(self, inverse: InverseCorrelation) -> None:
+    def __init__(self, inverse: InverseCorrelation, products: int) -> None:
         self.inverse = inverse
         self.width = aligned_length(inverse.dim, inverse.dtype)
         self._inputs: list[Tensor] = []  # x_j (p,) that P has not taken in
@@ -38,7 +39,7 @@ class LayerMemory:
         self._room = 0
         self._batch = 0  # rows of the mini-batch
         self._order: Tensor | None = None  # which row of the mini-batch each product is of; None: in order
-        self._cache = ProductCache()
+        self._cache = ProductCache(products)
         self.before_settling: list[Callable[[], None]] = []  # called while the changes that P takes in are still known
 
     @property

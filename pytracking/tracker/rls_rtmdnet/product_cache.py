@@ -6,16 +6,19 @@ from torch import Tensor
 
 from rls_ext import InverseCorrelation
 
-TABLE_ROWS = 416  # products kept at most; 384 hard negatives come back again and again, about 450 are used in a stage
-
 
 class ProductCache:
-    """A table of products, found by the number of a negative; the oldest make room for new ones."""
+    """A table of products, found by the number of a negative; the oldest make room for new ones.
 
-    def __init__(self) -> None:
+    Args:
+        rows: how many products the table holds.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
         self._place = torch.empty(0, dtype=torch.int64)  # of each negative in the table, -1 if it is not there
-        self._owner = torch.full((TABLE_ROWS,), -1)  # of each place: a negative's number
-        self._table: Tensor | None = None  # (TABLE_ROWS, width)
+        self._owner = torch.full((rows,), -1)  # of each place: a negative's number
+        self._table: Tensor | None = None  # (rows, width)
         self._next = 0  # the place to be used next
 
     @property
@@ -53,19 +56,19 @@ class ProductCache:
         torch.index_select(inputs, 0, order[:count].to(inputs.device), out=out[:count, : inverse.dim - 1])
         multiply_by(inverse, out[:count])
         if self._table is None:
-            self._table = torch.empty(TABLE_ROWS, out.shape[1], dtype=out.dtype, device=out.device)
+            self._table = torch.empty(self.rows, out.shape[1], dtype=out.dtype, device=out.device)
         torch.index_select(self._table, 0, places[order[count:]].to(out.device), out=out[count:])
         self._store(numbers[order[others:count] - others], out[others:count])
         return order.to(inputs.device)
 
     def _store(self, numbers: Tensor, products: Tensor) -> None:
-        numbers, products = numbers[:TABLE_ROWS], products[:TABLE_ROWS]
-        places = (self._next + torch.arange(len(numbers))) % TABLE_ROWS
+        numbers, products = numbers[: self.rows], products[: self.rows]
+        places = (self._next + torch.arange(len(numbers))) % self.rows
         evicted = self._owner[places]
         self._place[evicted[evicted >= 0]] = -1
         self._table[places.to(products.device)] = products
         self._place[numbers], self._owner[places] = places, numbers
-        self._next = (self._next + len(numbers)) % TABLE_ROWS
+        self._next = (self._next + len(numbers)) % self.rows
 
 
 def multiply_by(inverse: InverseCorrelation, rows: Tensor) -> None:
