@@ -50,9 +50,18 @@ def test_forgetting_equals_the_naive_algorithm(beta):
     run_beside_naive(make_learner(beta=beta, weight_decay=0.05), 1e-9)
 
 
-def test_taking_inputs_in_early_changes_nothing(monkeypatch):
+@pytest.mark.parametrize("large", [False, True])
+def test_taking_inputs_in_early_changes_nothing(monkeypatch, large):
     monkeypatch.setattr(layer_memory, "PENDING_LIMIT", 2)
-    run_beside_naive(make_learner(weight_decay=0.05), 1e-9)
+    monkeypatch.setattr(rls_learner, "LARGE", 1 if large else 2**16)
+    run_beside_naive(make_learner(**({"decay": "plain"} if large else {"weight_decay": 0.05})), 1e-9)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_more_inputs_than_there_was_room_for_change_nothing(monkeypatch, large):
+    monkeypatch.setattr(layer_memory, "PENDING_ROOM", 2)
+    monkeypatch.setattr(rls_learner, "LARGE", 1 if large else 2**16)
+    run_beside_naive(make_learner(**({"decay": "plain"} if large else {"weight_decay": 0.05})), 1e-9)
 
 
 def test_equals_hooks_and_a_torch_optimizer():
@@ -226,6 +235,7 @@ def test_decay_stays_close_to_exact_when_p_has_seen_every_direction(monkeypatch)
 def test_p_of_a_large_layer_stays_within_its_budget_and_the_decay_follows(monkeypatch):
     """Once directions are forgotten P is no longer the sum of its changes, so W P must be computed afresh."""
     inputs, budget = 600, 0.5
+    monkeypatch.setattr(preconditioned_decay, "SHORT_ROWS", 500)
     learner = make_large_learner(monkeypatch, inputs, memory_budget=budget)
     memory, decaying = learner._improved.memories[0], learner._improved.decaying[0]
     for number in range(11):  # 165 mini-batches: age alone would not ask for a fresh product at the end
@@ -235,6 +245,7 @@ def test_p_of_a_large_layer_stays_within_its_budget_and_the_decay_follows(monkey
     outputs = decaying.layer.out_features
     nothing = torch.zeros(1, outputs, dtype=torch.float64), torch.zeros(1, memory.width, dtype=torch.float64)
     decaying._truncations -= 1  # as right after another truncation
+    decaying._age = 0
     decaying._kept += 1  # must not be used
     found = decaying.step(*nothing, 1.0)
     exact = memory.precondition(joined_parameters(decaying.layer))

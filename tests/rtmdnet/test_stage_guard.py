@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pytracking.tracker.base import RejectedUpdateWarning
-from pytracking.tracker.rls_rtmdnet import layer_memory, rls_learner
+from pytracking.tracker.rls_rtmdnet import layer_memory, preconditioned_decay, rls_learner
 from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
 from pytracking.tracker.rls_rtmdnet.rls_learner import RLSLearner
 from pytracking.tracker.rtmdnet.online_learner import OnlineLearner
@@ -52,6 +52,7 @@ def test_a_diverging_stage_leaves_no_trace_but_a_warning(rls, stage):
 def test_learning_goes_on_after_a_rejection_as_if_its_momentum_had_started_anew(rls, large, monkeypatch):
     if large:
         monkeypatch.setattr(rls_learner, "LARGE", 1)
+        monkeypatch.setattr(preconditioned_decay, "SHORT_ROWS", 1)
     monkeypatch.setattr(layer_memory, "PENDING_LIMIT", 1000)
     disturbed, calm = make_learner(rls), make_learner(rls)
     for learner in (disturbed, calm):

@@ -78,7 +78,9 @@ class OnlineLearner:
         """Learns the target's appearance in the first frame."""
         params = self.params
         stage = Stage("initial", params.initial_iterations, params.initial_rate, self._improved, self._initial)
-        return self._learn(positives, negatives, stage)
+        report = self._learn(positives, negatives, stage)
+        self._initial.reset()  # as large as all weights, and of no more use
+        return report
 
     def update_regularly(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
         """Goes on from the last regular update, whatever occasional updates did since."""
