@@ -202,9 +202,9 @@ def samples_of(updates: int, inputs: int) -> list[tuple[SampleSet, SampleSet]]:
 
 
 def make_large_learner(monkeypatch, inputs: int, **changes) -> RLSLearner:
-    """A learner whose fc4 counts as large, and as one with long rows."""
+    """A learner whose fc4 counts as large, and as one with long rows if it has more than 500 inputs."""
     monkeypatch.setattr(rls_learner, "LARGE", 1000)
-    monkeypatch.setattr(rls_learner, "LONG_ROWS", 500)
+    monkeypatch.setattr(preconditioned_decay, "SHORT_ROWS", 500)
     params = RLSRTMDNetParams(**{**SIZES, "update_iterations": 15}, **changes)
     return RLSLearner(make_head(inputs=inputs), params, np.random.default_rng(0))
 
@@ -215,7 +215,6 @@ def make_large_learner(monkeypatch, inputs: int, **changes) -> RLSLearner:
 )
 def test_decay_of_a_large_layer_is_close_to_exact(monkeypatch, clip, delta, rate, tolerance):
     """The shortcut for fc4 against the exact product, mini-batch by mini-batch on the same weights."""
-    monkeypatch.setattr(preconditioned_decay, "SHORT_ROWS", 500)
     learner = make_large_learner(monkeypatch, 600, clip=clip, delta=(delta,) * 3, regular_rate=rate)
     errors = run_beside_exact_decay(learner, monkeypatch, samples_of(4, 600))
     assert len(errors) == 60 and errors[0] < 1e-9
@@ -235,7 +234,6 @@ def test_decay_stays_close_to_exact_when_p_has_seen_every_direction(monkeypatch)
 def test_p_of_a_large_layer_stays_within_its_budget_and_the_decay_follows(monkeypatch):
     """Once directions are forgotten P is no longer the sum of its changes, so W P must be computed afresh."""
     inputs, budget = 600, 0.5
-    monkeypatch.setattr(preconditioned_decay, "SHORT_ROWS", 500)
     learner = make_large_learner(monkeypatch, inputs, memory_budget=budget)
     memory, decaying = learner._improved.memories[0], learner._improved.decaying[0]
     for number in range(11):  # 165 mini-batches: age alone would not ask for a fresh product at the end

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from pytracking.tracker.rls_rtmdnet.layer_memory import LayerMemory, with_one
 from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
-from pytracking.tracker.rls_rtmdnet.preconditioned_decay import PreconditionedWeights, join_parameters
+from pytracking.tracker.rls_rtmdnet.preconditioned_decay import PreconditionedWeights, has_short_rows, join_parameters
 from pytracking.tracker.rtmdnet.descent import LayerStep, PlainDescent, clip_factor, clip_together
 from pytracking.tracker.rtmdnet.head import LayerGradient
 from pytracking.tracker.rtmdnet.online_learner import OnlineLearner
@@ -14,7 +14,6 @@ from rls_ext import RLSPreconditioner
 from rls_ext.aligned import aligned_length
 
 LARGE = 2**16  # weights (fc4 and fc5): their gradients are multiplied by P as factors
-LONG_ROWS = 1024  # inputs: P of layers with more (fc4) is bounded by ``memory_budget``
 # Products with negatives that are kept: about 384 hard negatives come back again and again in an update, 410 to 480 are
 # used on real sequences, 500 to 560 of random features.
 PRODUCTS, UNBOUNDED_PRODUCTS = 416, 576
@@ -145,6 +144,6 @@ def gradient_norm(gradients: list[LayerGradient]) -> Tensor:
 
 
 def _bounded(layer: nn.Linear, budget: float | None) -> dict[str, int | str]:
-    if budget is None or layer.in_features <= LONG_ROWS:
+    if budget is None or has_short_rows(layer):
         return {}
     return {"memory_budget": int(budget * 2**20), "given_up": "forget"}
