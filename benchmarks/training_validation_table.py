@@ -21,6 +21,7 @@ from pytracking.evaluation.datasets.folder import load_sequence
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
+from pytracking.utils.files import write_text
 
 SEQUENCES = Path(__file__).resolve().parents[2] / "shared" / "sequences"
 TRACKERS = {
@@ -101,8 +102,7 @@ def main() -> int:
     text = "\n\n".join([head, table(evaluation), table_by_sequence(evaluation)]) + "\n"
     print(text)
     if args.output:
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-        args.output.write_text(text)
+        write_text(args.output, text)
     return 1 if report.failures else 0
 
 
