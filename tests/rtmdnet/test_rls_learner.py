@@ -228,7 +228,7 @@ def test_decay_stays_close_to_exact_when_p_has_seen_every_direction(monkeypatch)
     errors = run_beside_exact_decay(learner, monkeypatch, samples_of(16, inputs))
     assert learner._improved.memories[0].inverse.rank == inputs + 1
     assert learner._improved.decaying[0].a < 100  # 1/delta is 2000
-    assert max(errors) < 0.05 and max(errors[-30:]) < 0.005
+    assert max(errors) < 0.15 and max(errors[-30:]) < 0.01
 
 
 def test_p_of_a_large_layer_stays_within_its_budget_and_the_decay_follows(monkeypatch):

@@ -17,9 +17,9 @@ class RLSRTMDNetParams(RTMDNetParams):
 
     delta: tuple[float, float, float] = (5e-4, 5e-4, 5e-4)  # P_0 = I/delta of fc4, fc5, fc6
     # MiB that P of a layer with more than 1024 inputs (fc4) may hold; None: no limit. P is exact as long as it fits, in
-    # the published network for 153 mini-batches (68 frames); then the weaker half of the directions is forgotten, as if
+    # the published network for 105 mini-batches (36 frames); then the weaker half of the directions is forgotten, as if
     # they had not been seen. So memory and time are bounded on sequences of any length (docs/rtmdnet.md).
-    memory_budget: float | None = 4.5
+    memory_budget: float | None = 3.0
     beta: float = 1.0  # forgetting factor; 1 forgets nothing
     # The norm that gradient_clip limits: of the gradient "before", or of what is stepped by "after" P is applied. The
     # paper is silent; "before" makes steps 1/delta = 2000 times longer, and the tracker fails (docs/rtmdnet.md).

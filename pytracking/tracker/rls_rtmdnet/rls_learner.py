@@ -16,7 +16,7 @@ from rls_ext.aligned import aligned_length
 LARGE = 2**16  # weights (fc4 and fc5): their gradients are multiplied by P as factors
 # Products with negatives that are kept: about 384 hard negatives come back again and again in an update, 410 to 480 are
 # used on real sequences, 500 to 560 of random features.
-PRODUCTS, UNBOUNDED_PRODUCTS = 416, 576
+PRODUCTS, UNBOUNDED_PRODUCTS = 448, 576
 
 
 class RLSLearner(OnlineLearner):
