@@ -1,7 +1,7 @@
 """Annotated photographs as videos of one frame: sets in the layouts of Pascal VOC and CUB, and parts of their objects.
 
 A still teaches what published DiMP lets COCO teach: the same object in crops that are jittered, scaled and coloured
-independently. Objects that fill the picture, are cut off by its border or too small to show anything are left out.
+independently. Objects that fill the picture, or are too small or too thin to show anything, are left out.
 """
 from __future__ import annotations
 
@@ -16,16 +16,14 @@ from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb
 MINIMUM_SIDE = 20.0  # pixels
 AREA_RANGE = (0.001, 0.3)  # of the image
 MAXIMUM_ASPECT = 6.0
-BORDER = 2.0  # pixels; a box that touches two borders is most likely cut off
 
 
 def is_usable(box: np.ndarray, width: int, height: int, minimum_side: float = MINIMUM_SIDE) -> bool:
     """Whether a box [x, y, w, h] of an image is worth training on."""
-    x, y, w, h = box
+    w, h = box[2:]
     if not np.isfinite(box).all() or min(w, h) < minimum_side or max(w / h, h / w) > MAXIMUM_ASPECT:
         return False
-    touched = (x <= BORDER) + (y <= BORDER) + (x + w >= width - BORDER) + (y + h >= height - BORDER)
-    return touched < 2 and AREA_RANGE[0] <= w * h / (width * height) <= AREA_RANGE[1]
+    return bool(AREA_RANGE[0] <= w * h / (width * height) <= AREA_RANGE[1])
 
 
 class Stills(VideoDataset):

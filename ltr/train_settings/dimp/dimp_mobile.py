@@ -31,6 +31,7 @@ from ltr.models.tracking.dimpnet import DiMPNet, dimpnet_mobile
 from ltr.trainers.plan import RunOptions, TrainingPlan, cosine_decay
 
 GEOMETRY = CropGeometry(output_side=256, search_area=4.5)
+PARTS = ("classifier", "boxes")  # that can be trained alone, with --only
 LAYERS = ["layer2", "layer3"]
 NETWORK = {
     "taps": {"layer2": "6", "layer3": "13"},

@@ -8,6 +8,8 @@ from typing import Any, Literal
 from pytracking.features.crop import BorderMode, Convention
 from pytracking.tracker.base import TrackerParams
 
+RefinementSpace = Literal["corner_and_size", "edges"]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AugmentationParams:
@@ -105,6 +107,7 @@ class DimpParams(TrackerParams):
     box_refinement_iter: int = 5
     box_refinement_step_length: float = 1.0
     box_refinement_step_decay: float = 1.0
+    box_refinement_space: RefinementSpace = "corner_and_size"  # what a step changes: x, y, w, h, or the four edges
     refinement_weight: float = 1.0  # part of the refinement that is applied; less than 1 smooths the box over time
     update_scale_when_uncertain: bool = True
 
