@@ -4,7 +4,7 @@
 
 Prints AUC of success, precision at 20 pixels and frames a second for every tracker, and AUC for every sequence; writes
 the table as markdown with --output. Sequences: those of ltr/dataset/splits/real_validation.txt, which no network was
-trained on. OpenCV's NanoTrack and VitTrack need their ONNX files in --network-path.
+trained on. NanoTrack and VitTrack need their ONNX files in --network-path.
 """
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ TRACKERS = {
     "csrt": ("opencv", "csrt"),
     "kcf": ("opencv", "kcf"),
     "nano": ("opencv", "nano"),
+    "nano3": ("nanotrack", "v3"),
     "vit": ("opencv", "vit"),
 }
 

@@ -83,7 +83,8 @@ def open_session(path: Path) -> Any:
     try:
         import onnxruntime
     except ImportError:
-        raise ImportError("NanoTrack needs onnxruntime, which is not installed: pip install 'rls-tracking[onnx]'") from None
+        message = "NanoTrack needs onnxruntime, which is not installed: pip install 'rls-tracking[onnx]'"
+        raise ImportError(message) from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
