@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr.dataset.folder import read_split
+from ltr.dataset.split_files import read_split
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.evaluation.datasets.folder import load_sequence
 from pytracking.evaluation.running import run_dataset

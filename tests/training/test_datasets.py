@@ -10,10 +10,10 @@ import pytest
 
 from ltr.dataset.base import DatasetNotFoundError, VideoDataset
 from ltr.dataset.coco import CocoStills
-from ltr.dataset.folder import FolderVideos, read_split
 from ltr.dataset.got10k import Got10k
 from ltr.dataset.imagenetvid import ImagenetVid
 from ltr.dataset.lasot import Lasot
+from ltr.dataset.split_files import read_split
 from ltr.dataset.trackingnet import TrackingNet
 
 BOXES = np.array([[2, 3, 10, 8], [3, 3, 10, 8], [4, 3, 10, 8]])
@@ -103,19 +103,6 @@ def test_imagenetvid_makes_a_track_of_each_object(tmp_path: Path) -> None:
     assert dataset.track(0).boxes[0].tolist() == [1, 2, 10, 8]
     assert dataset.track(1).visible.tolist() == [True, False, True]
     assert len(ImagenetVid(tmp_path, tmp_path / "index.json", minimum_length=3)) == 1  # now from the index
-
-
-def test_folder_moves_boxes_of_otb_to_zero(tmp_path: Path) -> None:
-    for benchmark in ("OTB", "VOT"):
-        folder = tmp_path / benchmark / "car"
-        write_frames([folder / "img" / f"{t:04d}.jpg" for t in (1, 2, 3)])
-        write_boxes(folder / "groundtruth_rect.txt", np.vstack([BOXES[:2], [[np.nan] * 4]]), "\t")
-    dataset = FolderVideos(tmp_path)
-    assert dataset.sequences == ["OTB/car", "VOT/car"]
-    assert dataset.track(0).boxes[0].tolist() == [1, 2, 10, 8] and dataset.track(1).boxes[0].tolist() == [2, 3, 10, 8]
-    assert dataset.track(0).visible.tolist() == [True, True, False]
-    with pytest.raises(DatasetNotFoundError, match="OTB/bus"):
-        FolderVideos(tmp_path, ["OTB/bus"])
 
 
 def test_unknown_split_lists_the_known() -> None:

@@ -63,7 +63,7 @@ class NanoTrack(BaseTracker):
     def _cut(self, image: np.ndarray, extent: float, side: int) -> np.ndarray:
         """The region around the target as the networks expect it: BGR 0..255 (1, 3, side, side)."""
         factor = side / extent
-        offset = (side - 1) / 2 - factor * (self._centre - 0.5)  # warpAffine counts from pixel centres, boxes from edges
+        offset = (side - 1) / 2 - factor * (self._centre - 0.5)  # warpAffine counts from pixels' centres
         matrix = np.array([[factor, 0, offset[0]], [0, factor, offset[1]]])
         patch = cv2.warpAffine(image, matrix, (side, side), borderMode=cv2.BORDER_CONSTANT, borderValue=self._border)
         return np.ascontiguousarray(patch[..., ::-1].transpose(2, 0, 1)[None], np.float32)
