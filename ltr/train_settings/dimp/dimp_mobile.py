@@ -76,7 +76,7 @@ class Amounts:
     part_size: int = 1000  # examples of each part of the cache
     parts: int = 14
     validation_size: int = 400  # examples of held-out videos, for the log alone
-    classifier_epochs: int = 2
+    classifier_epochs: int = 3
     boxes_epochs: int = 6
     batch_size: int = 16
 
