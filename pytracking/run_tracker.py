@@ -60,10 +60,15 @@ def run(args: argparse.Namespace) -> int:
     apply_flags(results_path=args.results_path, network_path=args.network_path)
     overrides = parse_overrides(args.set) | ({"device": args.device} if args.device else {})
     tracker = Tracker(
-        args.tracker_name, args.tracker_param, args.runid, strict_weights=args.strict_weights, network=args.network
+        args.tracker_name,
+        args.tracker_param,
+        args.runid,
+        strict_weights=args.strict_weights,
+        network=args.network,
+        overrides=overrides,
     )
     sequences = select_sequences(get_dataset(args.dataset_name), args.sequence)
-    report = run_dataset(sequences, [tracker], args.threads, debug=args.debug, rerun=args.rerun, overrides=overrides)
+    report = run_dataset(sequences, [tracker], args.threads, debug=args.debug, rerun=args.rerun)
     show_results(tracker, sequences)
     print(report.summary())
     return 1 if report.failures else 0

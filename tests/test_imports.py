@@ -20,8 +20,9 @@ ALLOWED = {
     r"pytracking\.tracker\.base": r"",
     r"pytracking\.tracker\.\w+": TRACKER,
     r"pytracking\.parameter\.(rls_)?(?P<name>\w+)": r"pytracking\.tracker\.((rls_)?(?P=name)\.params|base)",
-    # Trackers, parameters and experiments only by name, through importlib; weights are found for them.
-    r"pytracking\.evaluation": r"pytracking\.utils|ltr\.weights",
+    # Trackers, parameters and experiments only by name, through importlib; their contract (base) is known, weights are
+    # found for them, and what a network recommends is read.
+    r"pytracking\.evaluation": r"pytracking\.(utils|tracker\.base)|ltr\.(weights|checkpoint)",
     r"pytracking\.analysis": r"pytracking\.(evaluation|utils)",
     r"experiments": r"pytracking\.(evaluation|analysis|vot|utils)",
 }

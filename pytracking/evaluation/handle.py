@@ -14,9 +14,9 @@ class TrackerHandle:
     """What :func:`pytracking.load` gives; ``init`` may be called again at any time, for another target or video."""
 
     def __init__(self, name: str, param: str, *, seed: int = 0, overrides: dict[str, Any] | None = None) -> None:
-        self.spec = Tracker(name, param)
+        self.spec = Tracker(name, param, overrides=overrides)
         self.seed = seed
-        self._tracker = self.spec.create_tracker(overrides)
+        self._tracker = self.spec.create_tracker()
         self._size: tuple[int, int] | None = None
         self._frame = 0
 

@@ -11,12 +11,13 @@ from typing import Any
 
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.tracker import Tracker
+from pytracking.tracker.base import TrackerParams
 from pytracking.utils.device import select_device
 from pytracking.utils.files import sha256, write_text
 
 RECORD_NAME = "run.json"
 PACKAGES = ("rls-tracking", "torch", "numpy", "opencv-python", "opencv-contrib-python", "opencv-python-headless")
-# Views of the run, not part of what is computed.
+# Views of the run, not part of what is computed. ("stated": in records of earlier versions.)
 IGNORED_PARAMETERS = {"debug", "device", "network_file", "stated"}
 
 
@@ -24,15 +25,19 @@ class ChangedRunError(RuntimeError):
     """A result folder was made with other parameters or weights than the run that would extend it."""
 
 
-def run_record(tracker: Tracker, overrides: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The record of a run that is about to start."""
-    params = tracker.get_parameters(overrides)
+def run_record(tracker: Tracker) -> dict[str, Any]:
+    """The record of a run that is about to start: every parameter as it will run, and who stated it.
+
+    A parameter that ``provenance`` does not name has the value that its class gives it.
+    """
+    params = tracker.get_parameters()
     weights = tracker.weights.file
     return {
         "tracker": tracker.name,
         "parameter": tracker.parameter_name,
         "run_id": tracker.run_id,
-        "parameters": {field.name: _plain(getattr(params, field.name)) for field in dataclasses.fields(params)},
+        "parameters": recorded_parameters(params),
+        "provenance": dict(sorted(params.provenance.items())),
         "weights": weights.name if weights else None,
         "weights_sha256": sha256(weights) if weights else None,
         "seed": f"seed_for({tracker.run_id or 0}, sequence), e.g. {seed_for(tracker.run_id, 'demo')} for 'demo'",
@@ -45,7 +50,13 @@ def run_record(tracker: Tracker, overrides: dict[str, Any] | None = None) -> dic
     }
 
 
-def begin_run(tracker: Tracker, overrides: dict[str, Any] | None = None, *, rerun: bool = False) -> dict[str, Any]:
+def recorded_parameters(params: TrackerParams) -> dict[str, Any]:
+    """Parameters by name, each as JSON holds it."""
+    names = [field.name for field in dataclasses.fields(params) if field.name != "provenance"]
+    return {name: _plain(getattr(params, name)) for name in names}
+
+
+def begin_run(tracker: Tracker, *, rerun: bool = False) -> dict[str, Any]:
     """Writes the record of a run that starts or goes on.
 
     A run that goes on keeps its first start. With ``rerun``, results made with other settings are removed.
@@ -54,7 +65,7 @@ def begin_run(tracker: Tracker, overrides: dict[str, Any] | None = None, *, reru
         ChangedRunError: if results in the folder were made with other parameters or weights.
     """
     folder = tracker.results_dir
-    record = run_record(tracker, overrides)
+    record = run_record(tracker)
     before = read_record(folder)
     results = list(folder.glob("*.txt"))
     if before is not None and results:

@@ -82,11 +82,12 @@ def run_dataset(
     """
     if threads < 0:
         raise ValueError(f"threads must be 0 or more, not {threads}")
-    sequences, trackers = list(dataset), list(trackers)
+    sequences = list(dataset)
     _check_unique_names(sequences)
     overrides = {**(overrides or {}), **({"debug": debug} if debug else {})}
+    trackers = [tracker.with_overrides(overrides) for tracker in trackers]
     report, tasks = RunReport(), []
-    records = [(tracker, begin_run(tracker, overrides, rerun=rerun)) for tracker in trackers]
+    records = [(tracker, begin_run(tracker, rerun=rerun)) for tracker in trackers]
     for tracker in trackers:
         remove_stale_temporaries(tracker.results_dir)
         for sequence in sequences:
@@ -95,7 +96,7 @@ def run_dataset(
             else:
                 # A result that is being replaced must not look complete if the replacement is interrupted.
                 boxes_file(tracker.results_dir, sequence.name).unlink(missing_ok=True)
-                tasks.append(Task(tracker, sequence, overrides))
+                tasks.append(Task(tracker, sequence))
     with _Progress(tasks, total=len(sequences) * len(trackers), kept=report.kept, show=progress) as bar:
         with closing(_outcomes(tasks, threads, bar, pool)) as outcomes:  # an interruption here ends the workers at once
             for outcome in outcomes:

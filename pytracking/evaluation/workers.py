@@ -41,7 +41,6 @@ class Task:
 
     tracker: Tracker
     sequence: Sequence
-    overrides: dict[str, Any]
 
 
 @dataclass
@@ -77,10 +76,10 @@ class TaskRunner:
         return Outcome(task, seconds=float(output.times.sum()))
 
     def _tracker_for(self, task: Task) -> Any:
-        key = (task.tracker.name, task.tracker.parameter_name, task.tracker.network, repr(task.overrides))
+        key = (task.tracker.name, task.tracker.parameter_name, task.tracker.network, repr(task.tracker.overrides))
         if key != self._key:
             self._tracker = None  # frees the old network first
-            self._tracker = task.tracker.create_tracker(task.overrides)
+            self._tracker = task.tracker.create_tracker()
             self._key = key
         return self._tracker
 
