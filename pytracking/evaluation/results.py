@@ -45,6 +45,12 @@ def memory_file(folder: str | Path, sequence_name: str) -> Path:
     return Path(folder) / "memory" / f"{sequence_name}.txt"
 
 
+def result_names(folder: str | Path) -> list[str]:
+    """Sequences of which a folder has boxes."""
+    stems = sorted(path.stem for path in Path(folder).glob("*.txt") if not path.name.startswith("."))
+    return [stem for stem in stems if not stem.endswith(("_time", "_object_presence_scores"))]
+
+
 def write_boxes(path: str | Path, boxes: np.ndarray) -> None:
     """Writes boxes (n, 4) atomically.
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import platform
 from datetime import datetime, timezone
@@ -22,7 +23,7 @@ IGNORED_PARAMETERS = {"debug", "device", "network_file", "stated"}
 
 
 class ChangedRunError(RuntimeError):
-    """A result folder was made with other parameters or weights than the run that would extend it."""
+    """The results of a folder are of other settings or other data than the run that would extend them."""
 
 
 def run_record(tracker: Tracker) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def run_record(tracker: Tracker) -> dict[str, Any]:
         "machine": platform.platform(),
         "python": platform.python_version(),
         "packages": _versions(),
-        "start": _now(),
+        "start": now(),
         "end": None,
     }
 
@@ -56,62 +57,38 @@ def recorded_parameters(params: TrackerParams) -> dict[str, Any]:
     return {name: _plain(getattr(params, name)) for name in names}
 
 
-def begin_run(tracker: Tracker, *, rerun: bool = False) -> dict[str, Any]:
-    """Writes the record of a run that starts or goes on.
-
-    A run that goes on keeps its first start. With ``rerun``, results made with other settings are removed.
-
-    Raises:
-        ChangedRunError: if results in the folder were made with other parameters or weights.
-    """
-    folder = tracker.results_dir
-    record = run_record(tracker)
-    before = read_record(folder)
-    results = list(folder.glob("*.txt"))
-    if before is not None and results:
-        changes = _changes(before, record)
-        if changes and not rerun:
-            raise ChangedRunError(
-                f"the results in {folder} were made with other settings:\n  "
-                + "\n  ".join(changes)
-                + "\nGive --rerun to drop them and compute again, or --runid N to keep them and write elsewhere."
-            )
-        if changes:
-            for path in results:  # also those of sequences that this run does not compute: the record speaks for all
-                path.unlink()
-        elif not rerun:
-            record["start"] = before.get("start", record["start"])
-    _write(folder, record)
-    return record
-
-
-def end_run(tracker: Tracker, record: dict[str, Any]) -> None:
-    """Notes the end of a run."""
-    _write(tracker.results_dir, {**record, "end": _now()})
-
-
 def read_record(folder: str | Path) -> dict[str, Any] | None:
     """The record of a result folder; None where there is none, or none that can be read."""
     try:
-        return json.loads((Path(folder) / RECORD_NAME).read_text(encoding="utf-8"))
+        record = json.loads((Path(folder) / RECORD_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+    return record if isinstance(record, dict) and isinstance(record.get("parameters"), dict) else None
 
 
-def _changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    old, new = before.get("parameters", {}), now["parameters"]
-    changes = [
+def write_record(folder: str | Path, record: dict[str, Any]) -> None:
+    """Writes a record atomically."""
+    write_text(Path(folder) / RECORD_NAME, json.dumps(record, indent=2) + "\n")
+
+
+def settings_digest(record: dict[str, Any]) -> str:
+    """Equal for runs whose results belong together: the same parameters on the same network."""
+    counted = {name: value for name, value in record["parameters"].items() if name not in IGNORED_PARAMETERS}
+    text = json.dumps([counted, record.get("weights_sha256")], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def changes(before: dict[str, Any], record: dict[str, Any]) -> list[str]:
+    """How the settings of two records differ, a line each."""
+    old, new = before.get("parameters", {}), record["parameters"]
+    lines = [
         f"{name}: {old.get(name)!r} before, {new.get(name)!r} now"
         for name in sorted({*old, *new} - IGNORED_PARAMETERS)
         if old.get(name) != new.get(name)
     ]
-    if before.get("weights_sha256") != now["weights_sha256"]:
-        changes.append(f"network: {before.get('weights')} before, {now['weights']} now, with other content")
-    return changes
-
-
-def _write(folder: Path, record: dict[str, Any]) -> None:
-    write_text(folder / RECORD_NAME, json.dumps(record, indent=2) + "\n")
+    if before.get("weights_sha256") != record["weights_sha256"]:
+        lines.append(f"network: {before.get('weights')} before, {record['weights']} now, with other content")
+    return lines
 
 
 def _plain(value: Any) -> Any:
@@ -135,5 +112,6 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _now() -> str:
+def now() -> str:
+    """The time of day, as records have it."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
