@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from pytracking.utils.boxes import check_initial_box
 from pytracking.utils.image_io import ImageReadError, read_image
 
 
@@ -87,15 +86,6 @@ class Sequence:
     def init_info(self) -> dict[str, Any]:
         """What a tracker gets for its first frame: ``init_bbox`` as a list of four floats."""
         return {"init_bbox": self.ground_truth_rect[0].tolist()}
-
-    def checked_init_info(self, image: np.ndarray) -> dict[str, Any]:
-        """Like :meth:`init_info`, after validating the box against the first frame.
-
-        Raises:
-            BoxError: if no tracker can start on it.
-        """
-        box = check_initial_box(self.ground_truth_rect[0], image.shape[:2], self.label)
-        return {"init_bbox": box.tolist()}
 
     def identity(self) -> dict[str, Any]:
         """What tells this sequence from another of its name: frames, their size, and the box a tracker starts on.

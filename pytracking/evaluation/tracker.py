@@ -5,7 +5,6 @@ import copy
 import importlib
 import importlib.util
 import pkgutil
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pytracking.evaluation.environment import env_settings
+from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.evaluation.parameters import (  # noqa: F401  (the errors are looked for here)
     FallbackWeightsWarning,
     MissingWeightsError,
@@ -23,16 +23,12 @@ from pytracking.evaluation.parameters import (  # noqa: F401  (the errors are lo
 )
 from pytracking.evaluation.results import result_dir
 from pytracking.evaluation.seeds import seed_for
-from pytracking.evaluation.sequence import Sequence, SequenceError
+from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.names import unknown_name_message
 
 
 class UnknownTrackerError(ValueError):
     """A tracker or parameter name that does not exist."""
-
-
-class TrackerOutputError(ValueError):
-    """A tracker returned something that is not a box."""
 
 
 @dataclass
@@ -208,52 +204,20 @@ def track_sequence(
     Only the time inside the tracker is counted, not the reading of frames.
 
     Raises:
-        BoxError, ImageReadError, SequenceError, TrackerOutputError: naming sequence, frame and file.
+        BoxError, FrameError, ImageReadError, TrackerOutputError: naming sequence, frame and file.
     """
-    first = sequence.load_frame(0)
-    info = {**sequence.checked_init_info(first), "seed": seed, "sequence_name": sequence.name}
-    if getattr(tracker, "needs_ground_truth", False):
-        info["ground_truth"] = sequence.ground_truth_rect
+    loop = FrameLoop(tracker)
     boxes = np.empty((len(sequence), 4))
     times = np.empty(len(sequence))
     scores = np.full(len(sequence), np.nan)
     for index in range(len(sequence)):
-        image = first if index == 0 else sequence.load_frame(index)
-        if image.shape != first.shape:
-            raise SequenceError(
-                f"{sequence.label}: frame {index + 1} ({sequence.frames[index]}) is {image.shape[1]}x{image.shape[0]}, "
-                f"the first frame {first.shape[1]}x{first.shape[0]}; all frames must have one size"
-            )
-        start = time.perf_counter()
         if index == 0:
-            output = {"target_bbox": info["init_bbox"], **(tracker.initialize(image, info) or {})}
+            result = loop.start_sequence(sequence, seed)
         else:
-            output = tracker.track(image, {"frame_index": index, "previous_output": output})
-        times[index] = output.get("time", time.perf_counter() - start)
-        boxes[index] = box_of_output(output, f"frame {index + 1} of sequence '{sequence.name}'")
-        scores[index] = _score(output)
+            where = f"frame {index + 1} of sequence '{sequence.name}' ({sequence.frames[index]})"
+            result = loop.next(sequence.load_frame(index), where)
+        boxes[index], times[index] = result.box, result.seconds
+        scores[index] = np.nan if result.score is None else result.score
         if progress is not None:
             progress(index + 1)
     return SequenceOutput(boxes, times, None if np.isnan(scores).all() else scores)
-
-
-def _score(output: dict[str, Any]) -> float:
-    score = output.get("score")
-    return np.nan if score is None else float(score)
-
-
-def box_of_output(output: dict[str, Any], where: str) -> np.ndarray:
-    """The box (4,) that a tracker returned, checked.
-
-    Raises:
-        TrackerOutputError: if it is not four finite numbers, or its size is negative; ``where`` starts the message.
-    """
-    try:
-        box = np.asarray(output["target_bbox"], dtype=np.float64)
-    except (KeyError, TypeError, ValueError) as error:
-        raise TrackerOutputError(f"{where}: the tracker returned no 'target_bbox' of four numbers: {output}") from error
-    if box.shape != (4,) or not np.isfinite(box).all():
-        raise TrackerOutputError(f"{where}: the tracker returned the box {box.tolist()}, not four finite numbers")
-    if (box[2:] < 0).any():
-        raise TrackerOutputError(f"{where}: the tracker returned the box {box.tolist()}, of negative size")
-    return box

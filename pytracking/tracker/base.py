@@ -118,6 +118,8 @@ class BaseTracker:
     Images are RGB uint8 arrays (h, w, 3); boxes are float ``[x, y, w, h]`` in pixels, 0-based.
     """
 
+    needs_ground_truth = False  # True: info["ground_truth"] of the first frame holds the boxes of all frames
+
     def __init__(self, params: TrackerParams) -> None:
         self.params = params
 
@@ -126,7 +128,8 @@ class BaseTracker:
 
         Args:
             image: the first frame.
-            info: ``init_bbox`` (required), ``seed`` (optional int: everything random in the tracker derives from it).
+            info: ``init_bbox`` (required), ``seed`` (optional int: everything random in the tracker derives from it),
+                ``sequence_name`` (where it is known).
 
         Returns:
             None, or a dict of extra outputs such as ``time``.
@@ -135,6 +138,10 @@ class BaseTracker:
 
     def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
         """Finds the target in the next frame.
+
+        Args:
+            image: the frame.
+            info: ``frame_index`` (1 for the second frame) and ``previous_output``, what the last call returned.
 
         Returns:
             ``target_bbox`` (required), and where the tracker has them ``score`` (float), ``flag`` (one of "normal",
