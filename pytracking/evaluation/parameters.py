@@ -107,7 +107,8 @@ def _find_network(params: TrackerParams, label: str, network: str | None, strict
     if asked_for is not None:
         file = _find(asked_for)
         if file is None:
-            raise MissingWeightsError(f"{label}: network '{asked_for}' is not in {_folder()}, nor bundled")
+            missing = f"{label}: network '{asked_for}' is not in {_folder()}"
+            raise MissingWeightsError(f"{missing}, nor bundled ({_bundled()})")
         return Weights(file, fallback=True)
     file = _find(params.weights)
     return Weights(file) if file is not None else _stand_in(params, label, strict, stated_by_user)
@@ -137,6 +138,12 @@ def _find(name: str | None) -> Path | None:
     from ltr.weights import find_weights  # here because trackers without a network work without ltr
 
     return find_weights(name, [_folder()]) if name else None
+
+
+def _bundled() -> str:
+    from ltr.weights import bundled_networks
+
+    return ", ".join(path.stem for path in bundled_networks())
 
 
 def _folder() -> Path:

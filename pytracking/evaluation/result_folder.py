@@ -75,12 +75,11 @@ class FolderRun:
             raise
         return self
 
-    def __exit__(self, *_: object) -> None:
-        with folder_lock(self.folder):
+    def __exit__(self, error: type | None, *_: object) -> None:
+        with self._running, folder_lock(self.folder):
             record = read_record(self.folder)
-            if record is not None:
+            if record is not None and error is None:  # an interrupted run has no end
                 write_record(self.folder, {**record, "end": now()})
-        self._running.close()
 
     def _begin(self) -> None:
         remove_stale_temporaries(self.folder)

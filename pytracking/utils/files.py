@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 import socket
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,13 +72,19 @@ def open_lock(path: str | Path) -> IO[bytes]:
 
 
 def lock(file: IO[bytes], *, exclusive: bool, wait: bool = True) -> bool:
-    """Takes a lock, or changes the one that is held; False if others hold it and ``wait`` is not given."""
+    """Takes a lock, or changes the one that is held; False if others hold it and ``wait`` is not given.
+
+    On a disk without a lock service it warns, and counts as taken.
+    """
     if fcntl is None:
         return True
     try:
         fcntl.flock(file, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
+    except OSError as error:
+        folder = Path(file.name).parent
+        warnings.warn(f"{folder}: this disk has no locks ({error}); let one run at a time write there", stacklevel=2)
     return True
 
 

@@ -14,10 +14,10 @@ import torch
 import ltr
 from experiments.definition import TrackerName
 from experiments.tables import experiment_names, get_experiment
-from ltr.checkpoint import read_checkpoint, save_checkpoint
+from ltr.checkpoint import FORMAT, read_checkpoint, save_checkpoint
 from pytracking import run_tracker
 from pytracking.evaluation import Tracker
-from pytracking.evaluation.parameters import UnknownParameterError
+from pytracking.evaluation.parameters import UnknownParameterError, recommendations
 from pytracking.evaluation.run_record import RECORD_NAME, recorded_parameters
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.tracker import FallbackWeightsWarning, MissingWeightsError, parameter_names
@@ -172,6 +172,26 @@ def test_weights_that_a_user_states_have_a_folder_of_their_own(eager: str) -> No
     params = tracker.get_parameters()
     assert params.network_file.name == "eager.pth" and params.provenance["network_file"] == "user"
     assert params.image_sample_size == recommended_everywhere()["image_sample_size"]
+
+
+def test_compared_rtmdnets_state_the_same() -> None:
+    rls, simple = (Tracker(*name)._load_parameters() for name in (("rls_rtmdnet", "default"), ("rtmdnet", "simple")))
+    assert set(rls.provenance) == set(simple.provenance)
+    assert all(getattr(rls, name) == getattr(simple, name) for name in rls.provenance)
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_recommendations_are_read_without_the_tensors(zipped: bool, tmp_path: Path) -> None:
+    file, metadata = tmp_path / "large.pth", {"tracker": {"train_skipping": 3}}
+    content = {"format": FORMAT, "net": {"w": torch.ones(1000)}, "constructor": {}, "metadata": metadata}
+    torch.save(content, file, _use_new_zipfile_serialization=zipped)
+    checkpoint = read_checkpoint(file, tensors=False)
+    assert checkpoint.net["w"].is_meta and checkpoint.net["w"].shape == (1000,)
+    assert recommendations(file) == metadata["tracker"]
+    assert not read_checkpoint(file).net["w"].is_meta
+    for name, data in (("empty.pth", b""), ("foreign.onnx", b"\x08\x07onnx"), ("page.pth", b"<html>")):
+        (tmp_path / name).write_bytes(data)
+        assert recommendations(tmp_path / name) == {}, "the tracker says what is wrong with it, not its recommendations"
 
 
 def step_length(tracker: Tracker) -> float:

@@ -1,6 +1,7 @@
 """Results are what they claim: of their data, of their settings, of one run; and none is lost."""
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -217,6 +218,23 @@ def test_a_result_is_written_under_the_folders_lock(sequences):
             assert files() == {}, "it waits for whoever holds the lock"
         writer.join()
         assert is_complete(folder(), "one", 6)
+
+
+def test_a_disk_without_locks_is_told(sequences, monkeypatch):
+    def unsupported(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr("fcntl.flock", unsupported)
+    with pytest.warns(UserWarning, match="no locks.*one run at a time"):
+        assert run(sequences).computed == 3
+
+
+def test_an_interrupted_run_has_no_end(sequences):
+    with pytest.raises(KeyboardInterrupt), FolderRun(Tracker("identity", "default"), sequences):
+        raise KeyboardInterrupt
+    assert read_record(folder())["end"] is None
+    run(sequences)
+    assert read_record(folder())["end"] is not None
 
 
 PROGRAM = """
