@@ -47,6 +47,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
         if name == "plan":
             command.add_argument("--no-probe", action="store_true", help="do not try trackers to measure their speed")
         if name == "run":
+            command.add_argument("--overwrite", action="store_true", help="move results of other settings or data away")
             command.add_argument("--engine", choices=("local", "ray"), default="local")
             command.add_argument("--address", help="of a running Ray cluster: auto or HOST:PORT")
             command.add_argument("--gpus", type=float, default=0.0, help="share of a GPU for a task (ray)")
@@ -102,7 +103,8 @@ def _command(args: argparse.Namespace) -> int:
         return 0
     if args.command == "run":
         with _engine(args) as pool:
-            print("\n".join(run_experiment(experiment, jobs, workers=args.workers, pool=pool)))
+            options = {"workers": args.workers, "pool": pool, "overwrite": args.overwrite}
+            print("\n".join(run_experiment(experiment, jobs, **options)))
         return 0
     return _report(experiment, jobs, args)
 

@@ -100,13 +100,14 @@ class FolderRun:
 
     def _replace(self, results: list[str], problems: list[str], *, whole_folder: bool) -> None:
         if results and not self._overwrite:
-            others = sorted(set(results) - {sequence.name for sequence in self._sequences})
+            others = set(results) - {sequence.name for sequence in self._sequences}
             raise ChangedRunError(
                 f"the results in {self.folder} are not this run's:\n  "
                 + "\n  ".join(_shortened(problems))
-                + f"\nThe folder is left as it is, with {len(results)} such results ({_listed(results)})"
-                + (f", {len(others)} of them of sequences that this run does not compute" if others else "")
-                + ".\nGive --runid N to write elsewhere, or --overwrite to move them to its subfolder 'replaced'."
+                + f"\nNothing was changed. Concerned: {_listed(results)} ({len(results)} in all"
+                + (f", {len(others)} of sequences that this run does not compute)." if others else ").")
+                + "\nGive --runid N or another --results_path to write elsewhere, or --overwrite to move them to the\n"
+                + "folder's subfolder 'replaced'."
             )
         if whole_folder and not lock(self._running, exclusive=True, wait=False):
             raise ChangedRunError(
@@ -116,7 +117,7 @@ class FolderRun:
             )
         if results:
             target = move_away(self.folder, results)
-            self.notes.append(f"{len(results)} results of before ({_listed(results)}) were moved to {target}")
+            self.notes.append(f"moved to {target}: {_listed(results)} ({len(results)} in all)")
         lock(self._running, exclusive=False)
 
 

@@ -141,14 +141,14 @@ def test_rerun_with_a_changed_parameter_deletes_nothing(sequences):
     before, changed = files(), {"seconds_a_frame": 0.001}
     with pytest.raises(ChangedRunError, match="seconds_a_frame: 0.0 before, 0.001 now") as error:
         run(sequences[:1], rerun=True, overrides=changed)
-    assert "3 such results (one, three, two), 2 of them of sequences that this run does not compute" in str(error.value)
+    assert "one, three, two (3 in all, 2 of sequences that this run does not compute)" in str(error.value)
     assert "--runid" in str(error.value) and "--overwrite" in str(error.value)
     assert files() == before
     assert run(sequences).kept == 3
 
     report = run(sequences[:1], overwrite=True, overrides=changed)
     assert report.computed == 1
-    assert "3 results of before (one, three, two) were moved to" in report.summary()
+    assert "one, three, two (3 in all)" in report.summary()
     (moved,) = (folder() / "replaced").iterdir()
     now = files()
     assert {name: now[f"replaced/{moved.name}/{name}"] for name in before} == before

@@ -12,6 +12,7 @@ from experiments.scoring import score_job
 from experiments.selection import Selection, jobs_of
 from experiments.status import status_of
 from pytracking.evaluation.results import boxes_file, is_complete
+from pytracking.evaluation.run_record import ChangedRunError
 
 
 @pytest.fixture
@@ -51,6 +52,17 @@ def test_an_interrupted_run_ends_with_the_same_report(experiment, results):
     (summary,) = run_experiment(experiment, jobs, workers=0, progress=False)
     assert "1 sequences tracked, 7 kept" in summary
     assert _without_speed(write_report(experiment, jobs)) == report
+
+
+def test_results_of_unknown_origin_are_refused_or_moved_away(experiment, results):
+    jobs = jobs_of(experiment, Selection(runs=1, trackers=("still",)))
+    run_experiment(experiment, jobs, workers=0, progress=False)
+    folder = jobs[0].all_trackers[0].results_dir
+    (folder / "run.json").unlink()
+    with pytest.raises(ChangedRunError, match="--overwrite"):
+        run_experiment(experiment, jobs, workers=0, progress=False)
+    (summary,) = run_experiment(experiment, jobs, workers=0, progress=False, overwrite=True)
+    assert "2 sequences tracked, 0 kept" in summary and "replaced" in summary
 
 
 def test_a_report_says_where_the_difference_lies_and_which_command_made_it(experiment, results):
