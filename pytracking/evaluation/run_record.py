@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import platform
@@ -40,7 +41,7 @@ def run_record(tracker: Tracker) -> dict[str, Any]:
         "parameters": recorded_parameters(params),
         "provenance": dict(sorted(params.provenance.items())),
         "weights": weights.name if weights else None,
-        "weights_sha256": sha256(weights) if weights else None,
+        "weights_sha256": _digest(weights, weights.stat().st_mtime_ns) if weights else None,
         "seed": f"seed_for({tracker.run_id or 0}, sequence), e.g. {seed_for(tracker.run_id, 'demo')} for 'demo'",
         "device": str(select_device(params.device)),
         "machine": platform.platform(),
@@ -100,6 +101,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+@functools.lru_cache
+def _digest(path: Path, _: int) -> str:
+    """A large file is read once for the many runs of an experiment; the second argument is its time of change."""
+    return sha256(path)
 
 
 def _versions() -> dict[str, str]:

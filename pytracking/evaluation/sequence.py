@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ class Sequence:
         self.attributes = attributes or {}
         self.annotation_file = str(annotation_file) if annotation_file else None
         self.ground_truth_rect = np.asarray(ground_truth_rect, dtype=np.float64)
-        self._frame_size: list[int] | None = None  # width, height; read when it is asked for
+        self._frames_identity: dict[str, Any] | None = None  # made when it is asked for: it reads the first frame
         self._check()
         if target_visible is None and len(self.ground_truth_rect) == len(self.frames):
             target_visible = ~np.isnan(self.ground_truth_rect).any(axis=1)
@@ -95,18 +96,17 @@ class Sequence:
         Raises:
             ImageReadError: if the first frame cannot be read.
         """
-        if self._frame_size is None:
+        if self._frames_identity is None:
             height, width = self.load_frame(0).shape[:2]
-            self._frame_size = [width, height]
-        names = [Path(frame).name for frame in self.frames]
-        return {
-            "frames": len(names),
-            "first_frame": names[0],
-            "last_frame": names[-1],
-            "names_sha256": hashlib.sha256("\n".join(names).encode()).hexdigest(),
-            "size": self._frame_size,
-            "first_box": self.ground_truth_rect[0].tolist(),
-        }
+            names = [os.path.basename(frame) for frame in self.frames]
+            self._frames_identity = {
+                "frames": len(names),
+                "first_frame": names[0],
+                "last_frame": names[-1],
+                "names_sha256": hashlib.sha256("\n".join(names).encode()).hexdigest(),
+                "size": [width, height],
+            }
+        return {**self._frames_identity, "first_box": self.ground_truth_rect[0].tolist()}
 
     def load_frame(self, index: int) -> np.ndarray:
         """Frame ``index`` (0-based) as RGB uint8 (h, w, 3).

@@ -31,6 +31,7 @@ from pytracking.evaluation.results import (
 )
 from pytracking.evaluation.run_record import RECORD_NAME, ChangedRunError, read_record
 from pytracking.evaluation.running import run_dataset
+from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import SequenceOutput
 from tests.evaluation.conftest import write_sequence
 from tests.evaluation.trackers import RandomWalk, Spec
@@ -89,9 +90,9 @@ def test_a_result_belongs_to_its_data(tmp_path, change, rerun):
 def test_frames_between_the_first_and_the_last_count(tmp_path):
     sequence = write_sequence(tmp_path / "mine", "one")
     run([sequence])
-    sequence.frames[2] = sequence.frames[2].replace("0003", "0003b")
+    frames = [frame.replace("0003", "0003b") for frame in sequence.frames]
     with pytest.raises(ChangedRunError, match="names of the frames between differ"):
-        run([sequence])
+        run([Sequence("one", frames, "test", sequence.ground_truth_rect)])
 
 
 def test_the_command_refuses_data_of_the_same_name(tmp_path, capsys):
