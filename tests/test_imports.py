@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,8 +22,9 @@ ALLOWED = {
     r"pytracking\.tracker\.base": r"",
     r"pytracking\.tracker\.\w+": TRACKER,
     r"pytracking\.parameter\.(rls_)?(?P<name>\w+)": r"pytracking\.tracker\.((rls_)?(?P=name)\.params|base)",
-    # Trackers, parameters and experiments only by name, through importlib; weights are found for them.
-    r"pytracking\.evaluation": r"pytracking\.utils|ltr\.weights",
+    # Trackers, parameters and experiments only by name, through importlib; weights are found for them. Annotations and
+    # the user's settings file have one reader, which training needs as well: it lies in ltr and needs numpy at most.
+    r"pytracking\.evaluation": r"pytracking\.utils|ltr\.(weights|sequence_files|admin\.environment)",
     r"pytracking\.analysis": r"pytracking\.(evaluation|utils)",
     r"experiments": r"pytracking\.(evaluation|analysis|vot|utils)",
 }
@@ -55,6 +58,14 @@ def test_imports_go_one_way(rule):
             if ours and not re.match(re.escape(own.group()) + r"\b", name) and not re.match(rf"({allowed})\b", name):
                 wrong.append(f"{module} imports {name}")
     assert wrong == []
+
+
+@pytest.mark.parametrize("module", ["ltr", "ltr.admin", "ltr.sequence_files", "ltr.admin.environment"])
+def test_what_evaluation_shares_with_training_is_light(module):
+    """Reading results and settings must not load torch."""
+    spec = importlib.util.find_spec(module)
+    names = {name.split(".")[0] for name in imports(Path(spec.origin))}
+    assert names <= {*sys.stdlib_module_names, "numpy", "tomli"}
 
 
 def test_optional_packages_are_not_imported_at_the_top():

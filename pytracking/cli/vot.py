@@ -41,6 +41,9 @@ def _add_init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trackers", nargs="+", default=[], metavar="TRACKER:PARAM", help="e.g. rls_dimp:vot18")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--sequences", type=Path, metavar="PATH", help="folder of sequences, VOT or OTB layout")
+    parser.add_argument(
+        "--origin", type=int, choices=(0, 1), default=0, help="number of the first pixel in --sequences (default: 0)"
+    )
     source.add_argument("--dataset", metavar="NAME", help="a dataset of this project, e.g. demo or otb")
     source.add_argument("--download", action="store_true", help="let the toolkit download the stack's dataset")
     parser.add_argument("--repetitions", type=int, metavar="N", help="instead of the stack's (15)")
@@ -82,9 +85,11 @@ def _init(args: argparse.Namespace) -> int:
                 "a new workspace needs --stack and one of --sequences PATH, --dataset NAME, --download "
                 "(nothing is downloaded without being asked)"
             )
+        if args.origin and not args.sequences:
+            raise ValueError("--origin belongs to --sequences; datasets of this project have their own")
         sources = None
         if args.sequences:
-            sources = find_sequences(args.sequences)
+            sources = find_sequences(args.sequences, args.origin)
         elif args.dataset:
             sources = from_dataset(get_dataset(args.dataset))
         changes = workspaces.StackChanges(args.repetitions, tuple(args.eao_interval) if args.eao_interval else None)
