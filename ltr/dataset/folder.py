@@ -38,7 +38,7 @@ def read_split(name: str) -> Split:
         words = line.partition("#")[0].split()
         for option in words[1:]:
             if not option.startswith("origin="):
-                raise ValueError(f"{path}, line {number}: {option!r} after the name; only origin=0 or origin=1 may follow")
+                raise ValueError(f"{path}, line {number}: {option!r}: only origin=0 or origin=1 may follow a name")
         if words:
             stated = words[-1].removeprefix("origin=") if len(words) > 1 else 0
             origins[words[0]] = check_origin(stated, f"{path}, line {number}")

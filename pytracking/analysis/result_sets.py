@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from pytracking.evaluation.result_folders import list_runs, parameter_folders
 from pytracking.evaluation.results import ResultFileError, boxes_file, scores_file, times_file
 from pytracking.evaluation.tracker import Tracker
 from pytracking.utils.names import unknown_name_message
@@ -124,29 +125,6 @@ def find_results(spec: str, results_path: Path) -> ResultSet:
     elif len(runs) > 1:
         runs.pop(None, None)
     return ResultSet(match["name"] or f"{match['tracker']}/{param}", tuple(Run(path) for path in runs.values()))
-
-
-def list_runs(folder: Path, param: str) -> dict[int | None, Path]:
-    """Runs of a parameter in a tracker's folder, by number (None: the one without)."""
-    runs: dict[int | None, Path] = {}
-    for path in sorted(folder.glob(f"{_escape(param)}*")) if folder.is_dir() else []:
-        stem = path.name.removesuffix(".zip")
-        number = re.fullmatch(re.escape(param) + r"(?:_(\d{3}))?", stem)
-        if number and (path.is_dir() or path.suffix == ".zip"):
-            runs.setdefault(int(number[1]) if number[1] else None, path)
-    return runs
-
-
-def parameter_folders(folder: Path) -> list[str]:
-    """Parameters that a tracker's folder has results of."""
-    if not folder.is_dir():
-        return []
-    stems = (path.name.removesuffix(".zip") for path in folder.iterdir() if path.is_dir() or path.suffix == ".zip")
-    return sorted({re.sub(r"_\d{3}$", "", stem) for stem in stems})
-
-
-def _escape(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
 
 
 def _run_numbers(text: str | None) -> list[int] | None:

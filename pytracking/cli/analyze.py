@@ -17,11 +17,12 @@ from pytracking.analysis.report import (
     overall_table,
     per_sequence_table,
 )
-from pytracking.analysis.result_sets import ResultSet, find_results, parameter_folders
+from pytracking.analysis.result_sets import ResultSet, find_results
 from pytracking.analysis.rules import RULES, get_rule
 from pytracking.analysis.tables import FORMATS, Table
 from pytracking.evaluation import SequenceList, get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
+from pytracking.evaluation.result_folders import parameter_folders
 from pytracking.utils.files import write_text
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pytracking.evaluation.environment import env_settings
+from pytracking.evaluation.result_folders import list_runs
 from pytracking.evaluation.results import result_dir
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.sequence import Sequence, SequenceError
@@ -112,7 +113,7 @@ class Tracker:
             raise UnknownTrackerError(unknown_name_message("tracker", self.name, tracker_names()))
         parameters = parameter_names(self.name)
         if self.parameter_name not in parameters:
-            if any(foreign.glob(f"{self.parameter_name}*")):
+            if list_runs(foreign, self.parameter_name):
                 return False
             kind = f"parameter file of tracker '{self.name}' called"
             raise UnknownTrackerError(unknown_name_message(kind, self.parameter_name, parameters))

@@ -1,8 +1,8 @@
 """Sequences from local folders, written the way the toolkit reads them.
 
 Three layouts are read: VOT (``<s>/groundtruth.txt``, images in ``<s>/color``), old VOT (images beside
-``groundtruth.txt``) and OTB (``<s>/groundtruth_rect.txt``, images in ``<s>/img``). Numbers are taken as written unless an
-origin is stated (see :mod:`ltr.sequence_files`). Images are linked, not copied, unless the toolkit cannot read their
+``groundtruth.txt``) and OTB (``<s>/groundtruth_rect.txt``, images in ``<s>/img``). Numbers are taken as written unless
+an origin is stated (see :mod:`ltr.sequence_files`). Images are linked, not copied, unless the toolkit cannot read their
 format.
 """
 from __future__ import annotations

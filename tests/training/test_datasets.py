@@ -1,8 +1,8 @@
 """Readers of training sets, on tiny folders in each set's layout."""
 from __future__ import annotations
 
-import pickle
 import json
+import pickle
 from pathlib import Path
 
 import cv2

@@ -41,11 +41,9 @@ class IncompleteDatasetError(FileNotFoundError):
     ) -> None:
         self.present = SequenceList(present)
         self.expected = expected
-        remedy = (
-            f"\nTo run on the {len(self.present)} sequences that are there, write '{dataset}?missing=skip' for the dataset"
-            if self.present
-            else ""
-        )
+        remedy = ""
+        if self.present:
+            remedy = f"\nTo run on the {len(self.present)} sequences that are there, write '{dataset}?missing=skip'"
         super().__init__(f"dataset '{dataset}'{message}\nexpected layout: {layout}{remedy}")
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
+from pytracking.evaluation.datasets.base import read_numbers
 from pytracking.evaluation.datasets.demo.digest import Digest, reference_digests, version
 from pytracking.evaluation.datasets.demo.scenarios import SCENARIOS, Scenario, render_sequence
-from pytracking.evaluation.datasets.base import read_numbers
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.sequence import Sequence, SequenceList
 from pytracking.utils.image_io import write_image
