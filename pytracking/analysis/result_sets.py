@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -125,6 +125,43 @@ def find_results(spec: str, results_path: Path) -> ResultSet:
     elif len(runs) > 1:
         runs.pop(None, None)
     return ResultSet(match["name"] or f"{match['tracker']}/{param}", tuple(Run(path) for path in runs.values()))
+
+
+def find_all_results(specs: list[str], results_path: Path) -> list[ResultSet]:
+    """Results of several specs; two selections of runs of one tracker stay two rows, named as they were written."""
+    found = [find_results(spec, results_path) for spec in specs]
+    names = [row.name for row in found]
+    unnamed = [SPEC.fullmatch(spec)["name"] is None for spec in specs]
+    return [
+        replace(row, name=spec) if plain and names.count(row.name) > 1 else row
+        for spec, row, plain in zip(specs, found, unnamed, strict=True)
+    ]
+
+
+def row_called(name: str, rows: list[ResultSet], by_spec: dict[str, ResultSet]) -> str:
+    """The row that a user means: by its name in the table, or in any form in which results can be asked for.
+
+    Args:
+        name: what the user wrote.
+        rows: the rows of the table.
+        by_spec: the results by the spec that asked for them.
+
+    Raises:
+        ValueError: if there is no such row, or more than one; the message lists the rows.
+    """
+    if name in [row.name for row in rows]:
+        return name
+    spec = SPEC.fullmatch(name)
+    meant = {row.runs for text, row in by_spec.items() if text == name or row.name == name}
+    if not meant and spec is not None:
+        wanted = (spec["tracker"], spec["param"])
+        meant = {row.runs for text, row in by_spec.items() if SPEC.fullmatch(text).group("tracker", "param") == wanted}
+    found = [row.name for row in rows if any(set(runs) & set(row.runs) for runs in meant)]
+    if len(found) > 1:
+        raise ValueError(f"'{name}' means {len(found)} rows; write one of: {', '.join(found)}")
+    if not found:
+        raise ValueError(unknown_name_message("row called", name, [row.name for row in rows]))
+    return found[0]
 
 
 def _run_numbers(text: str | None) -> list[int] | None:
