@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.selection import Job
+from experiments.vot_protocol import finished_repetitions
 from pytracking.evaluation.results import is_complete
 
 
@@ -20,9 +21,13 @@ class RowStatus:
 
 def status_of(job: Job) -> list[RowStatus]:
     """The state of a benchmark's rows, read from the result folders."""
+    if job.benchmark.protocol == "vot":
+        total = len(job.sequences) * len(next(iter(job.trackers.values()), []))
+        done = finished_repetitions(job)
+        return [RowStatus(job.benchmark.dataset, label, done[label], total, 0) for label in job.trackers]
     rows = []
     for label, runs in job.trackers.items():
-        if any(problem.startswith(f"{label}:") for problem in job.problems):
+        if job.is_blocked(label):
             rows.append(RowStatus(job.benchmark.dataset, label, 0, len(runs) * len(job.sequences), 0))
             continue
         done = failed = 0

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from pytracking.evaluation.result_folders import list_runs, parameter_folders
 from pytracking.evaluation.results import ResultFileError, boxes_file, scores_file, times_file
+from pytracking.evaluation.run_folders import list_runs, parameter_folders
 from pytracking.evaluation.tracker import Tracker
 from pytracking.utils.names import unknown_name_message
 

@@ -22,7 +22,7 @@ from pytracking.analysis.rules import DEFAULT_RULE, RULES, get_rule
 from pytracking.analysis.tables import FORMATS, Table
 from pytracking.evaluation import SequenceList, get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
-from pytracking.evaluation.result_folders import parameter_folders
+from pytracking.evaluation.run_folders import parameter_folders
 from pytracking.utils.files import write_text
 
 

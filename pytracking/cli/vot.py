@@ -65,6 +65,9 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("trackers", nargs="*", metavar="TRACKER", help="names from trackers.ini (default: all)")
     parser.add_argument("--format", choices=("text", "markdown", "latex", "csv"), default="text")
+    parser.add_argument(
+        "--partial", action="store_true", help="score what is there where the stack asks for more repetitions"
+    )
     parser.add_argument("--name", default="report", help="folder below DIR/reports for report.json and eao.png")
 
 
@@ -121,12 +124,12 @@ def _run(args: argparse.Namespace) -> int:
 
 def _report(args: argparse.Namespace) -> int:
     from pytracking.vot.report import make_report
-    from pytracking.vot.tables import draw_eao_curves, render
+    from pytracking.vot.tables import draw_eao_curves, report_table
 
-    report = make_report(args.folder, args.trackers)
+    report = make_report(args.folder, args.trackers, partial=args.partial)
     folder = Path(args.folder) / "reports" / args.name
     report.write_json(folder / "report.json")
-    print(render(report, args.format), end="")
+    print(report_table(report).render(args.format))
     if any(row.eao_curve for row in report.rows):
         draw_eao_curves(report, folder / "eao.png")
     print(f"\nwritten: {folder}", file=sys.stderr)

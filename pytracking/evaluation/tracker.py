@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from pytracking.evaluation.environment import env_settings
-from pytracking.evaluation.result_folders import list_runs
 from pytracking.evaluation.results import result_dir
+from pytracking.evaluation.run_folders import list_runs
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.sequence import Sequence, SequenceError
 from pytracking.utils.names import unknown_name_message

@@ -81,7 +81,8 @@ def from_dataset(sequences: Iterable[Sequence]) -> list[SourceSequence]:
         if len(boxes) != len(sequence):
             raise SequenceError(f"{sequence.label}: only the first box is published; VOT needs one in every frame")
         frames = tuple(Path(frame).resolve() for frame in sequence.frames)
-        sources.append(SourceSequence(sequence.name, frames, tuple(map(tuple, boxes.tolist()))))
+        regions = sequence.attributes.get("polygons", boxes)  # what the box was made of, where VOT has drawn it
+        sources.append(SourceSequence(sequence.name, frames, tuple(map(tuple, regions.tolist()))))
     return sources
 
 

@@ -99,7 +99,7 @@ def test_changed_scoring_code_is_noticed(name, results, sequences, tmp_path: Pat
 def test_every_module_that_touches_a_score_is_part_of_the_cache_key() -> None:
     """Follows the imports of what a worker runs."""
     # finding files and describing sequences: what they yield is itself part of the key
-    no_numbers = {"result_sets", "sequence", "tracker", "environment", "result_folders", "seeds"}
+    no_numbers = {"result_sets", "sequence", "tracker", "environment", "run_folders", "seeds"}
     reached, waiting = set(), {"pytracking.analysis.score_files"}
     while waiting:
         module = waiting.pop()
