@@ -42,7 +42,7 @@ def score_table(tracker: Tracker, sequences: list[Sequence]) -> Table:
     table = Table(tracker.display_name + run, ["sequence", "frames", *COLUMNS, "fps"])
     public = [s for s in sequences if len(s.ground_truth_rect) == len(s)]
     if public:
-        evaluation = evaluate([results], public, cache=False, progress=False)
+        evaluation = evaluate([results], public, cache=False, progress=False, workers=1)
         (scores,) = evaluation.trackers
         columns = [evaluation.sequence_scores(scores, MEASURES[column])[0] for column in COLUMNS]
         for place, sequence in enumerate(public):
