@@ -56,7 +56,7 @@ def plan_job(job: Job, workers: int, probe: bool = True) -> list[TrackerPlan]:
 
 def _plan_row(job: Job, label: str, runs: list[Tracker], workers: int, probe: bool) -> TrackerPlan:
     waiting, frames, done = 0, 0, 0
-    missing_weights = any(problem.startswith(f"{label}:") for problem in job.problems)
+    missing_weights = job.is_blocked(label)
     for tracker in runs:
         for sequence in job.sequences:
             if not missing_weights and is_complete(tracker.results_dir, sequence.name, len(sequence)):

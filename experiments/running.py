@@ -36,11 +36,10 @@ def run_experiment(
     for job in jobs:
         dataset = job.benchmark.dataset
         if job.problems:
-            missing.append("\n".join(job.problems))
+            missing.append("\n".join(map(str, job.problems)))
             continue
         if job.benchmark.protocol == "vot":
-            repetitions = max(len(runs) for runs in job.trackers.values())
-            report = run_vot_job(job, repetitions, workers, progress)
+            report = run_vot_job(job, workers, progress)
         else:
             report: RunReport = run_dataset(
                 job.sequences, job.all_trackers, workers, progress=progress, pool=pool, overwrite=overwrite

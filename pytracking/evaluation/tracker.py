@@ -22,6 +22,7 @@ from pytracking.evaluation.parameters import (  # noqa: F401  (the errors are lo
     resolve_parameters,
 )
 from pytracking.evaluation.results import result_dir
+from pytracking.evaluation.run_folders import list_runs
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.names import unknown_name_message
@@ -106,7 +107,7 @@ class Tracker:
             raise UnknownTrackerError(unknown_name_message("tracker", self.name, tracker_names()))
         parameters = parameter_names(self.name)
         if self.parameter_name not in parameters:
-            if any(foreign.glob(f"{self.parameter_name}*")):
+            if list_runs(foreign, self.parameter_name):
                 return False
             kind = f"parameter file of tracker '{self.name}' called"
             raise UnknownTrackerError(unknown_name_message(kind, self.parameter_name, parameters))
