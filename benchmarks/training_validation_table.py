@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr.dataset.split_files import read_split
+from ltr.dataset.folder import read_split
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.statistics import compare_paired
 from pytracking.evaluation.datasets.folder import load_sequence
@@ -42,18 +42,16 @@ TRACKERS = {
 
 
 def validation_sequences(root: Path, split: str, most_frames: int | None) -> list[Sequence]:
-    """The split's sequences; boxes of OTB count pixels from 1 and are moved to 0."""
-    sequences = []
-    for name in read_split(split):
+    """The split's sequences, boxes counted from 0."""
+    sequences, names = [], read_split(split)
+    for name in names:
         folder = root / name
         if not folder.is_dir():
             raise SystemExit(f"error: {folder} is absent; name the folder of the real sequences with --sequences")
-        sequence = load_sequence(folder, dataset=name.split("/")[0])
-        boxes = np.array(sequence.ground_truth_rect, dtype=np.float64)
-        if name.startswith("OTB/"):
-            boxes[:, :2] -= 1
+        sequence = load_sequence(folder, name.split("/")[0], origin=names.origins[name])
         frames = sequence.frames[:most_frames]
-        sequences.append(Sequence(sequence.name, frames, sequence.dataset, boxes[: len(frames)]))
+        boxes = np.array(sequence.ground_truth_rect, dtype=np.float64)[: len(frames)]
+        sequences.append(Sequence(sequence.name, frames, sequence.dataset, boxes))
     return sequences
 
 

@@ -14,8 +14,8 @@ from ltr.admin.environment import training_path
 from ltr.data.box_feature_cache import BoxFeatureCache, build_box_cache
 from ltr.data.mdnet_examples import BoxCounts, MdnetExamples
 from ltr.dataset.base import VideoDataset
+from ltr.dataset.folder import read_split
 from ltr.dataset.masks import MaskVideos
-from ltr.dataset.split_files import read_split
 from ltr.dataset.sprites import SpriteBank
 from ltr.dataset.synthetic import SyntheticVideos
 from ltr.models.tracking.mdnet import MDNet, alexnet_convolutions, mdnet
