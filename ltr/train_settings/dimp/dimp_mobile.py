@@ -55,17 +55,8 @@ PROCESSING = DimpProcessing(
 TRACKER = {
     "image_sample_size": 256,
     "search_area_scale": 4.5,
-    "learning_rate": 0.02,
-    "train_skipping": 5,
-    "step_length": 0.015,
-    "target_not_found_threshold": 0.2,
-    "window_output": True,
-    "perform_hn_without_windowing": True,
-    "interpolate_peak": True,
-    "scale_step": 1.04,
-    "scale_patch_part": 0.375,
-    "box_refinement_iter": 3,
-    "refinement_weight": 0.25,
+    "box_refinement_space": "edges",
+    "box_refinement_step_length": 0.1,  # of an energy, whose gradients are larger than those of an overlap
 }
 
 
