@@ -57,6 +57,8 @@ TRACKER = {
     "search_area_scale": 4.5,
     "box_refinement_space": "edges",
     "box_refinement_step_length": 0.1,  # of an energy, whose gradients are larger than those of an overlap
+    "train_skipping": 5,
+    "learning_rate": 0.02,
 }
 
 
