@@ -26,12 +26,12 @@ from ltr.checkpoint import save_checkpoint
 from ltr.models.tracking.mdnet import mdnet
 from pytracking.parameter.rls_rtmdnet import default
 from pytracking.parameter.rtmdnet import simple
-from pytracking.tracker.rls_rtmdnet.rls_learner import RLSLearner
-from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RLSRTMDNetTracker
+from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
+from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.memory import SampleSet
-from pytracking.tracker.rtmdnet.online_learner import OnlineLearner
-from pytracking.tracker.rtmdnet.rtmdnet import RTMDNetTracker
+from pytracking.tracker.rtmdnet.head_learner import HeadLearner
+from pytracking.tracker.rtmdnet.rtmdnet import RtmdnetTracker
 
 FEATURES, WIDTH = 4608, 512  # of the published network
 MIB = 2**20
@@ -43,7 +43,7 @@ def thread_seconds(action: Callable[[], object]) -> float:
     return time.thread_time() - started
 
 
-def teach(learner: RLSLearner, rank: int) -> None:
+def teach(learner: RlsHeadLearner, rank: int) -> None:
     """Brings every P to a rank with random inputs around a common mean, as virtual inputs are."""
     generator = torch.Generator().manual_seed(1)
     for memory in learner._improved.memories:
@@ -52,14 +52,14 @@ def teach(learner: RLSLearner, rank: int) -> None:
             memory.inverse.update(mean + 0.1 * torch.randn(25, memory.inverse.dim, generator=generator))
 
 
-def make_learners(rank: int) -> dict[str, OnlineLearner]:
+def make_learners(rank: int) -> dict[str, HeadLearner]:
     learners = {}
-    for name, kind, module in (("simpleRT-MDNet", OnlineLearner, simple), ("RLS-RTMDNet", RLSLearner, default)):
+    for name, kind, module in (("simpleRT-MDNet", HeadLearner, simple), ("RLS-RTMDNet", RlsHeadLearner, default)):
         torch.manual_seed(0)
         layers = [nn.Linear(FEATURES, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 2)]
         head = ClassifierHead(layers, 0.5, torch.Generator().manual_seed(0))
         params = module.parameters()
-        if kind is RLSLearner:
+        if kind is RlsHeadLearner:
             params.memory_budget = None  # the bound would keep P below the rank asked for
         learners[name] = kind(head, params, np.random.default_rng(0))
     teach(learners["RLS-RTMDNet"], rank)
@@ -95,12 +95,12 @@ def moving_target(count: int) -> list[np.ndarray]:
     return frames
 
 
-def make_trackers(folder: Path, spec: str) -> dict[str, RTMDNetTracker]:
+def make_trackers(folder: Path, spec: str) -> dict[str, RtmdnetTracker]:
     torch.manual_seed(0)
     constructor = {"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": {"spec": spec}}
     save_checkpoint(folder / "random.pth", mdnet(spec=spec).state_dict(), constructor, {})
     trackers = {}
-    for name, kind, module in (("simpleRT-MDNet", RTMDNetTracker, simple), ("RLS-RTMDNet", RLSRTMDNetTracker, default)):
+    for name, kind, module in (("simpleRT-MDNet", RtmdnetTracker, simple), ("RLS-RTMDNet", RlsRtmdnetTracker, default)):
         params = module.parameters()
         params.network_file, params.device = folder / "random.pth", "cpu"
         params.success_threshold = -float("inf")  # random weights: every frame counts as found, all updates are regular

@@ -7,10 +7,10 @@ import torch
 
 from ltr.checkpoint import save_checkpoint
 from ltr.models.tracking.mdnet import mdnet
-from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
-from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RLSRTMDNetTracker
-from pytracking.tracker.rtmdnet.params import RTMDNetParams
-from pytracking.tracker.rtmdnet.rtmdnet import RTMDNetTracker
+from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
+from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
+from pytracking.tracker.rtmdnet.params import RtmdnetParams
+from pytracking.tracker.rtmdnet.rtmdnet import RtmdnetTracker
 from pytracking.utils.boxes import BoxError
 
 TINY = [
@@ -35,8 +35,8 @@ def network_file(tmp_path_factory):
 
 
 def make_tracker(network_file, rls: bool = True, **changes):
-    params = (RLSRTMDNetParams if rls else RTMDNetParams)(network_file=network_file, **{**FEW, **changes})
-    return (RLSRTMDNetTracker if rls else RTMDNetTracker)(params)
+    params = (RlsRtmdnetParams if rls else RtmdnetParams)(network_file=network_file, **{**FEW, **changes})
+    return (RlsRtmdnetTracker if rls else RtmdnetTracker)(params)
 
 
 def make_frames(count: int = 5) -> list[np.ndarray]:
@@ -83,7 +83,10 @@ def test_output_of_a_frame(network_file):
         assert output["flag"] == "normal" and isinstance(output["score"], float)
         learner = output["learner"]
         assert learner["kind"] == ("regular" if number % 2 == 0 else "none") and learner["updated"] == (number % 2 == 0)
-        assert learner["nbytes"] > 0
+        assert learner["nbytes"] > 0 and learner["num_iter"] == (3 if learner["updated"] else 0)
+        assert set(learner) == {
+            "updated", "num_iter", "kind", "loss", "rank", "nbytes", "error_bound", "rejected"
+        }  # fmt: skip
     assert outputs[-1]["learner"]["rank"] > 0
 
 
@@ -132,9 +135,14 @@ def test_a_box_that_cannot_be_tracked_is_refused(network_file, box):
         make_tracker(network_file).initialize(make_frames(1)[0], {"init_bbox": box})
 
 
+def test_debug_views_are_refused(network_file):
+    with pytest.raises(ValueError, match="debug"):
+        make_tracker(network_file, debug=1)
+
+
 def test_without_a_network_the_error_says_what_to_do():
     with pytest.raises(ValueError, match="set params.network_file"):
-        RTMDNetTracker(RTMDNetParams(device="cpu"))
+        RtmdnetTracker(RtmdnetParams(device="cpu"))
 
 
 def test_recommendations_of_the_network_file_are_followed(network_file, tmp_path):
@@ -171,5 +179,5 @@ def test_parameter_files(module, wanted):
 def test_simple_differs_from_rls_only_in_the_learner():
     simple = importlib.import_module("pytracking.parameter.rtmdnet.simple").parameters()
     rls = importlib.import_module("pytracking.parameter.rls_rtmdnet.default").parameters()
-    names = [name for name in RTMDNetParams.__dataclass_fields__]
+    names = [name for name in RtmdnetParams.__dataclass_fields__]
     assert {name: getattr(simple, name) for name in names} == {name: getattr(rls, name) for name in names}

@@ -1,6 +1,6 @@
 """RLS-RTMDNet with the gradient clipped before preconditioning: far longer steps, for comparison (docs/rtmdnet.md)."""
-from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
+from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
 
 
-def parameters() -> RLSRTMDNetParams:
-    return RLSRTMDNetParams(clip="before")
+def parameters() -> RlsRtmdnetParams:
+    return RlsRtmdnetParams(clip="before")

@@ -1,6 +1,6 @@
 """RLS-RTMDNet as in the earlier conference paper: delta = 1, rates 0.01 for fc4 and fc5 and 0.1 for fc6."""
-from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
+from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
 
 
-def parameters() -> RLSRTMDNetParams:
-    return RLSRTMDNetParams(delta=(1.0, 1.0, 1.0), initial_rate=0.01, regular_rate=0.01)
+def parameters() -> RlsRtmdnetParams:
+    return RlsRtmdnetParams(delta=(1.0, 1.0, 1.0), initial_rate=0.01, regular_rate=0.01)

@@ -1,6 +1,6 @@
 """RLS-RTMDNet as in the paper: delta = 5e-4 for each layer, beta = 1, RT-MDNet's own learning rates."""
-from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
+from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
 
 
-def parameters() -> RLSRTMDNetParams:
-    return RLSRTMDNetParams()
+def parameters() -> RlsRtmdnetParams:
+    return RlsRtmdnetParams()
