@@ -20,8 +20,8 @@ class DenseInverse:
     Rounding can make P indefinite. Every update looks at x^T P x and at the diagonal it would leave; a negative
     one, beyond rounding noise, is a loss of positive definiteness. Then P restarts from I/delta with a
     ``PositiveDefinitenessWarning`` (``on_loss="recover"``) or a ``PositiveDefinitenessError`` is raised and P stays as
-    it was (``on_loss="raise"``). Within noise an input tells P nothing new and is skipped. On an accelerator, where asking
-    would wait for the device, an input that would make P indefinite is skipped too.
+    it was (``on_loss="raise"``). Within noise an input tells P nothing new and is skipped. On an accelerator, where
+    asking would wait for the device, an input that would make P indefinite is skipped too.
     """
 
     kind = "dense"
@@ -108,10 +108,7 @@ class DenseInverse:
         if self.matrix.device.type != "cpu" or bool(sound):
             return True
         if bool(torch.isfinite(left).all()) and not bool(torch.isfinite(left / beta).all()):
-            raise ForgettingOverflowError(
-                f"P no longer fits {self.dtype}: directions without new inputs grow as beta**-n (beta={beta}). "
-                "Call reset(), use a beta nearer to 1, or a wider dtype."
-            )
+            raise ForgettingOverflowError(self.dtype, beta)
         if self.on_loss == "raise":
             raise PositiveDefinitenessError(
                 f"rounding in {self.dtype} would make the dense P indefinite. "

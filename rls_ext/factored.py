@@ -203,10 +203,7 @@ class FactoredInverse:
         else:
             fits = math.log(float(self._core.inverse.diagonal().max())) - math.log(self.beta) < limit
         if not fits:
-            raise ForgettingOverflowError(
-                f"P no longer fits {self.dtype}: directions without new inputs grow as beta**-n (beta={self.beta}). "
-                "Call reset(), use a beta nearer to 1, or a wider dtype."
-            )
+            raise ForgettingOverflowError(self.dtype, self.beta)
 
     def _remove_zero_rows(self) -> None:
         if self.may_look or self._basis is None or self.rows == 0:
@@ -235,13 +232,12 @@ class FactoredInverse:
         middle = self._middle if self._middle is not None else self._make_middle()
         g = gradient.to(middle.dtype)
         memory = out if g is gradient else None
-        if self._basis is None:
+        q = None if self._basis is None else self._basis.matrix
+        if q is None:
             product = torch.mm(g, middle, out=memory)
         elif g.shape[0] == 1:
-            q, row = self._basis.matrix, g[0]
-            product = torch.addmv(row, q.T, middle @ (q @ row), beta=self._alpha, alpha=-1).unsqueeze(0)
+            product = torch.addmv(g[0], q.T, middle @ (q @ g[0]), beta=self._alpha, alpha=-1).unsqueeze(0)
         else:
-            q = self._basis.matrix
             product = torch.addmm(g, (g @ q.T) @ middle, q, beta=self._alpha, alpha=-1, out=memory)
         return product if g is gradient else product.to(gradient.dtype)
 
@@ -270,12 +266,8 @@ class FactoredInverse:
         """Tensors and numbers that restore this form."""
         self._remove_zero_rows()
         basis = None if self._basis is None else self._basis.exact()
-        return {
-            "basis": basis,
-            "root": self._core.root.clone(),
-            "log_sigma": self._log_sigma,
-            "bound": self.bound.state(),
-        }
+        numbers = {"log_sigma": self._log_sigma, "bound": self.bound.state()}
+        return {"basis": basis, "root": self._core.root.clone(), **numbers}
 
     def load(self, state: dict) -> None:
         """Restore from ``state()``."""

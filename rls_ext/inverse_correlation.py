@@ -1,4 +1,4 @@
-"""The matrix P_n of recursive least squares behind one interface, whatever its representation."""
+"""The matrix P_n of recursive least squares: one interface, whatever its representation."""
 from __future__ import annotations
 
 import math
@@ -38,8 +38,9 @@ class InverseCorrelation:
         memory_budget: Bytes that P may hold, for streams without an end. While the directions seen fit, P is
             exact; then those in which P differs least from a multiple of the identity are given up, and ``error_bound``
             says how far P may be from exact. Default: no limit. Not for the dense form, whose size is fixed.
-        when_full: What becomes of directions that do not fit: "shift" shares their energy with all directions, which has
-            the smallest error bound; "forget" treats them as if they had never been seen and leaves P elsewhere alone.
+        when_full: What becomes of directions that do not fit ``memory_budget``: "shift" shares their energy with all
+            directions, which has the smallest error bound; "forget" treats them as if they had never been seen and
+            leaves P elsewhere alone.
 
     On the CPU bad inputs raise at once. On other devices a check would wait for the device at every update, so there a
     non-finite input counts as zero; see ``update``.

@@ -44,6 +44,12 @@ def test_every_switch_equals_the_naive_algorithm(clip, decay, limit):
     run_beside_naive(make_learner(clip=clip, decay=decay, gradient_clip=limit, weight_decay=0.05), 1e-9)
 
 
+@pytest.mark.parametrize("clip", ["before", "after"])
+def test_mini_batches_of_fewer_rows_than_outputs_equal_the_naive_algorithm(clip):
+    few = {"batch_positives": 2, "batch_negatives": 3}  # beside 9 outputs: P multiplies the inputs, not the gradient
+    run_beside_naive(make_learner(clip=clip, decay="plain", gradient_clip=0.05, weight_decay=0.05, **few), 1e-9)
+
+
 @pytest.mark.parametrize("beta", [0.95, 0.7])
 def test_forgetting_equals_the_naive_algorithm(beta):
     run_beside_naive(make_learner(beta=beta, weight_decay=0.05), 1e-9)

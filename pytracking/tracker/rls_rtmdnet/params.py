@@ -16,8 +16,8 @@ class RlsRtmdnetParams(RtmdnetParams):
     weight_backup: Literal["none", "copy", "alias"] = "copy"  # the released code: "alias"
 
     delta: tuple[float, float, float] = (5e-4, 5e-4, 5e-4)  # P_0 = I/delta of fc4, fc5, fc6
-    # Most that a layer's P may hold; None: no limit. With the published network P is exact for some 1100 frames; then the
-    # weaker half of the directions is forgotten, so that memory and time stay bounded on endless streams.
+    # Most that a layer's P may hold; None: no limit. With the published network P is exact for some 1070 frames; then
+    # the weaker half of the directions is forgotten, so that memory and time stay bounded on endless streams.
     p_memory_mib: float | None = 96.0
     beta: float = 1.0  # forgetting factor; 1 forgets nothing
     # The norm that gradient_clip limits: of the gradient "before", or of what is stepped by "after" P is applied. The

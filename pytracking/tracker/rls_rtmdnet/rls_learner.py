@@ -4,7 +4,7 @@ from __future__ import annotations
 import copy
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
 from pytracking.tracker.rtmdnet.descent import LayerStep, PlainDescent, clip_together
@@ -52,6 +52,7 @@ class RlsDescent(PlainDescent):
                 beta=params.beta,
                 dtype=layer.weight.dtype,
                 device=layer.weight.device,
+                form="factored" if budget is None else "auto",  # without a budget, auto ends in a dense float32 matrix
                 memory_budget=budget,
                 when_full="forget",
             )
@@ -71,16 +72,31 @@ class RlsDescent(PlainDescent):
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient]) -> list[LayerStep]:
         params, steps = self.params, self._joined(gradients)
-        if params.clip == "before":
-            clip_together(steps, params.gradient_clip)
+        factor = clip_together(steps, params.gradient_clip) if params.clip == "before" else None
         if params.decay == "preconditioned":
             self._add_decay(steps)
         for inverse, gradient, step in zip(self.inverses, gradients, steps, strict=True):
             seen = gradient.inputs if params.virtual_input == "after_dropout" else gradient.raw_inputs
             inverse.update(virtual_input_linear(seen))
-            inverse.precondition(step.joined, out=step.joined)
+            if params.decay == "plain" and len(seen) < len(step.whole):  # then P has fewer rows to multiply
+                self._precondition_factors(inverse, gradient, step, factor)
+            else:
+                inverse.precondition(step.joined, out=step.joined)
         if params.clip == "after":
             clip_together(steps, params.gradient_clip)
         if params.decay == "plain":
             self._add_decay(steps)
         return steps
+
+    @staticmethod
+    def _precondition_factors(
+        inverse: InverseCorrelation, gradient: LayerGradient, step: LayerStep, factor: Tensor | None
+    ) -> None:
+        """The gradient is outputsᵀ [inputs | 1], so its product with P is outputsᵀ ([inputs | 1] P)."""
+        outputs = gradient.outputs if factor is None else gradient.outputs * factor
+        rows = step.whole.new_zeros(len(outputs), step.whole.shape[1])
+        rows[:, : step.inputs] = gradient.inputs
+        rows[:, step.inputs] = 1
+        joined = rows[:, : step.inputs + 1]
+        inverse.precondition(joined, out=joined)
+        torch.mm(outputs.T, rows, out=step.whole)

@@ -114,9 +114,10 @@ class PlainDescent:
             step.bias.add_(layer.bias.data, alpha=self.params.weight_decay)
 
 
-def clip_together(steps: list[LayerStep], limit: float) -> None:
-    """Scales all steps, in place, so that their common norm is at most ``limit``."""
+def clip_together(steps: list[LayerStep], limit: float) -> Tensor:
+    """Scales all steps, in place, so that their common norm is at most ``limit``; by which factor."""
     norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(step.whole) for step in steps]))
     factor = (limit / (norm + NORM_GUARD)).clamp(max=1)
     for step in steps:
         step.whole.mul_(factor)
+    return factor
