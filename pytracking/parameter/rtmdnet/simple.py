@@ -1,6 +1,6 @@
 """simpleRT-MDNet, the paper's second baseline: Algorithm 1 with plain mini-batch gradient descent."""
-from pytracking.tracker.rtmdnet.params import RtmdnetParams
+from pytracking.tracker.rtmdnet.params import ALGORITHM_1, RtmdnetParams
 
 
 def parameters() -> RtmdnetParams:
-    return RtmdnetParams(long_term=20, shared_momentum=False, weight_backup="copy")
+    return RtmdnetParams(**ALGORITHM_1)
