@@ -68,6 +68,12 @@ def test_one_seed_one_result_whatever_the_global_generators_do(network_file, rls
     assert boxes[0] != [output["target_bbox"] for output in run(make_tracker(network_file, rls), 6)]
 
 
+def test_how_many_scenes_are_in_memory_at_once_changes_nothing(network_file):
+    runs = [run(make_tracker(network_file, scenes_per_batch=count)) for count in (1, 100)]
+    for one, other in zip(*runs, strict=True):
+        np.testing.assert_allclose(one["target_bbox"], other["target_bbox"], atol=1e-4)
+
+
 def test_a_tracker_can_start_again_and_leaves_the_network_as_it_was(network_file):
     tracker = make_tracker(network_file)
     shared = {name: value.clone() for name, value in tracker.network.layers.state_dict().items()}
