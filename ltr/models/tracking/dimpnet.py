@@ -78,6 +78,12 @@ class DiMPNet(BackboneAndBoxHead):
         """Image pixels for each cell of the classification features."""
         return self.classifier.filter_optimizer.feature_stride
 
+    @property
+    def extra_logit(self) -> float | None:
+        """Of the outcome "nowhere" where scores are logits of a density that has one."""
+        optimizer = self.classifier.filter_optimizer
+        return optimizer.softmax_reg if isinstance(optimizer, DensityOptimizer) else None
+
     def classification_features(self, backbone: dict[str, Tensor]) -> Tensor:
         """What the filter acts on (B, C, H, W)."""
         coarse = backbone[self.classification_layer]
