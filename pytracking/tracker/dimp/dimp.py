@@ -144,22 +144,22 @@ class DimpTracker(BaseTracker):
         return self.localizer_with(window=window)
 
     def localizer_with(self, **options: Any) -> Localizer:
-        """A localiser with the parameters' thresholds and further options."""
+        """A localiser with the parameters' thresholds, and options beside or instead of them."""
         params = self.params
-        return Localizer(
-            not_found_threshold=params.target_not_found_threshold,
-            distractor_threshold=params.distractor_threshold,
-            hard_negative_threshold=params.hard_negative_threshold,
-            displacement_scale=params.displacement_scale,
-            neighborhood_scale=params.target_neighborhood_scale,
-            displacement_origin=params.displacement_origin,
-            second_peak_without_window=params.perform_hn_without_windowing,
-            uncertain_threshold=params.uncertain_threshold,
-            hard_sample_threshold=params.hard_sample_threshold,
-            interpolate_peak=params.interpolate_peak,
-            advanced=params.advanced_localization,
-            **options,
-        )
+        stated = {
+            "not_found_threshold": params.target_not_found_threshold,
+            "distractor_threshold": params.distractor_threshold,
+            "hard_negative_threshold": params.hard_negative_threshold,
+            "displacement_scale": params.displacement_scale,
+            "neighborhood_scale": params.target_neighborhood_scale,
+            "displacement_origin": params.displacement_origin,
+            "second_peak_without_window": params.perform_hn_without_windowing,
+            "uncertain_threshold": params.uncertain_threshold,
+            "hard_sample_threshold": params.hard_sample_threshold,
+            "interpolate_peak": params.interpolate_peak,
+            "advanced": params.advanced_localization,
+        }
+        return Localizer(**stated | options)
 
     @torch.no_grad()
     def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -193,11 +193,14 @@ class DimpTracker(BaseTracker):
         """What the filter acts on and memory keeps (1, C, h, w)."""
         return self.network.classification_features(backbone)
 
+    def scores(self, features: Tensor) -> Tensor:
+        """The filter's scores (n, h, w) of features (n, C, h, w)."""
+        return self.network.classifier.classify(self.filters, features)
+
     def score_map(self, features: Tensor) -> Tensor:
         """What the target is localised in (h, w)."""
         params = self.params
-        scores = self.network.classifier.classify(self.filters, features)[0]
-        scores = preprocess(scores, params.score_preprocess, self.network.extra_logit)
+        scores = preprocess(self.scores(features)[0], params.score_preprocess, self.network.extra_logit)
         return sum_around(scores, params.score_filter_ksz)
 
     def problem(self) -> FilterObjective:
@@ -236,7 +239,11 @@ class DimpTracker(BaseTracker):
             )
             return patch
 
-        factor = scale_factor(self.network, self.filters, cut, params.scale_step, params.scale_weight)
+        def score(patches: Tensor) -> Tensor:
+            backbone = self.network.backbone_features(self.network.normalise(patches))
+            return self.scores(self.sample_features(backbone))
+
+        factor = scale_factor(score, cut, params.scale_step, params.scale_weight)
         state.resize(state.size * factor, rescale=True)
 
     def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag) -> None:

@@ -11,6 +11,16 @@ from ltr.models.target_classifier import DensityOptimizer
 from ltr.models.tracking.dimpnet import DiMPNet
 
 
+def require_file(network_file: Path | None) -> Path:
+    """The file, or an error that says how a tracker gets one."""
+    if network_file is None:
+        raise ValueError(
+            "the tracker has no network: create it with pytracking.evaluation.Tracker(name, parameters)"
+            ".create_tracker(), or set params.network_file to a checkpoint"
+        )
+    return network_file
+
+
 def load_dimp_network(
     network_file: Path | None, device: torch.device, objective: str = "network"
 ) -> DiMPNet:
@@ -25,12 +35,7 @@ def load_dimp_network(
     Raises:
         ValueError: if no file is given, or the file holds another kind of network.
     """
-    if network_file is None:
-        raise ValueError(
-            "the tracker has no network: create it with pytracking.evaluation.Tracker(name, parameters)"
-            ".create_tracker(), or set params.network_file to a checkpoint"
-        )
-    network = load_network(network_file, device)
+    network = load_network(require_file(network_file), device)
     if not isinstance(network, DiMPNet):
         raise ValueError(f"{network_file} holds a {type(network).__name__}, but this tracker needs a DiMPNet")
     if objective not in ("network", "density"):

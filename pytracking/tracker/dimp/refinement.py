@@ -128,8 +128,7 @@ def climb(
     if iterations < 1:
         raise ValueError(f"box_refinement_iter must be at least 1, got {iterations}; or set use_iou_net to False")
     space = RelativeSpace(boxes) if relative else PixelSpace()
-    for_position, for_size = step_length if isinstance(step_length, (tuple, list)) else (step_length, step_length)
-    lengths = boxes.new_tensor([for_position, for_position, for_size, for_size]).expand_as(boxes)
+    lengths = step_lengths(step_length, boxes)
     place, move, values = space.coordinates(boxes), torch.zeros_like(boxes), None
     undo = undo and decay < 1
     for _ in range(iterations):
@@ -146,6 +145,15 @@ def climb(
         place = place + move
         boxes = space.boxes(place)
     return torch.cat([boxes[:, :2], boxes[:, 2:].clamp(min=1)], dim=1), values
+
+
+def step_lengths(step_length: float | tuple[float, float], boxes: Tensor) -> Tensor:
+    """For every coordinate of every box (n, 4)."""
+    if not isinstance(step_length, (tuple, list)):
+        return torch.full_like(boxes, step_length)
+    position, size = step_length
+    # Single precision whatever the boxes have: so are the published trackers' pairs.
+    return torch.tensor([position, position, size, size], device=boxes.device).expand_as(boxes)
 
 
 def best_mean(boxes: np.ndarray, overlaps: np.ndarray, count: int, maximal_aspect_ratio: float) -> np.ndarray | None:
