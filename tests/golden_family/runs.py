@@ -202,6 +202,34 @@ def stage(monkeypatch: pytest.MonkeyPatch, tracker: DimpTracker, golden: dict, l
     monkeypatch.setattr(tracker, "learn_first_filter", learn_and_replace)
 
 
+def settle_ties(monkeypatch: pytest.MonkeyPatch, tracker: DimpTracker, golden: dict, tolerance: float) -> None:
+    """Where two pixels of ATOM's score map are equally high but for rounding, lets the golden run's choice count.
+
+    Learning amplifies the rounding of features (5e-6 between machines) to 2e-3 of the scores, which moves the peak of a
+    flat top by a pixel; the box moves along, and with it every later sample. The golden run's peak must be as high as
+    this run's within the tolerance of scores.
+    """
+    make, translations = tracker.make_localizer, iter(golden["translation"])
+
+    def make_settling(features: Tensor) -> Callable:
+        localize = make(features)
+
+        def settle(scores: np.ndarray, cell_size: np.ndarray, *args: Any) -> Any:
+            found, wanted = localize(scores, cell_size, *args), next(translations).astype(float)
+            if np.abs(found.translation - wanted).max() < 1e-3:
+                return found
+            here, there = (
+                tuple(np.round(shift / cell_size + localize.middle).astype(int))
+                for shift in (found.translation, wanted)
+            )
+            assert abs(scores[here] - scores[there]) <= tolerance, f"another peak: {here} instead of {there}"
+            return replace(found, translation=wanted)
+
+        return settle
+
+    monkeypatch.setattr(tracker, "make_localizer", make_settling)
+
+
 def run(tracker: DimpTracker, folder: Path, config: dict, replay: Replay) -> list[dict[str, Any]]:
     """Outputs of all frames, each with the filter and the target's state after it."""
     start = config["start_frame_index0"]
