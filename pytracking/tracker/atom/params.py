@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pytracking.tracker.base import compared
 from pytracking.tracker.dimp.params import MANY_ROTATIONS, DimpParams
 
 
@@ -29,7 +30,7 @@ class AtomClassifier:
 class AtomParams(DimpParams):
     """Parameters of ATOM; its published values stand in ``ATOM`` below."""
 
-    learner: Literal["conjugate_gradient", "gradient_descent"] = "conjugate_gradient"  # of the update stage
+    learner: Literal["conjugate_gradient", "gradient_descent"] = compared("conjugate_gradient")  # of the update stage
     classifier: AtomClassifier = field(default_factory=AtomClassifier)
 
 
