@@ -1,5 +1,6 @@
 """Gradient descent preconditioned by recursive least squares, for DiMP's filter.
 
+The learner is the same for every loss; what a loss contributes is :meth:`FilterObjective.input_weights`.
 DiMP's loss weighs the residual of sample j at position k by ``v_jk = sqrt(sample weight_j) * spatial weight_jk``, so
 the paper's ``gamma_jk`` (Eq. costfunctionLSATOM3, where the residual is weighed by ``sqrt(gamma_jk)``) is ``v_jk ** 2``
 and the virtual input of Eq. mean3 sums ``v_jk x_jk`` over all N samples and all M positions. The paper's loss is linear
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ltr.models.target_classifier import TargetObjective
+from ltr.models.target_classifier import FilterObjective, SquaredObjective, TargetObjective
 from pytracking.tracker.dimp.learner import GradientDescentLearner
 from rls_ext import ForgettingOverflowError, InverseCorrelation, NonFiniteInputError, virtual_input_conv
 
@@ -26,7 +27,7 @@ class BlockInput(ABC):
 
     @abstractmethod
     def gradient_and_rows(
-        self, problem: TargetObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
+        self, problem: FilterObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
         """The gradient (1, C, k, k), and one vector (p,) or a block of rows (b, p) for P.
 
@@ -42,13 +43,16 @@ class VirtualInput(BlockInput):
     """The paper's Eq. mean3: ``sum_jk v_jk x_jk / sqrt(N M)`` over every sample and position."""
 
     def gradient_and_rows(
-        self, problem: TargetObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
+        self, problem: FilterObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
         return problem.gradient(filters, scores), self.virtual_input(problem, scores, filters.shape[-1])
 
-    def virtual_input(self, problem: TargetObjective, scores: Tensor, kernel: int) -> Tensor:
+    def virtual_input(self, problem: FilterObjective, scores: Tensor, kernel: int) -> Tensor:
         """(p,), for filters of side ``kernel`` with these scores."""
-        return virtual_input_conv(problem.features[0], kernel, problem.weight.expand_as(scores)[0], rooted=True)
+        weights = problem.input_weights(scores)[0]  # (N, h, w)
+        whole = problem.whole_maps(weights, kernel)
+        mean = virtual_input_conv(problem.features[0], kernel, whole, rooted=True)
+        return mean * math.sqrt(whole.numel() / weights.numel())  # only scores that are used count in N M
 
 
 class ReleasedVirtualInput(VirtualInput):
@@ -78,8 +82,10 @@ class SampledBlock(BlockInput):
         self.rows = rows
 
     def gradient_and_rows(
-        self, problem: TargetObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
+        self, problem: FilterObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
+        if not isinstance(problem, SquaredObjective):
+            raise ValueError("block_input='block' draws rows of a sum of squares; this tracker's loss takes 'virtual'")
         kernel = filters.shape[-1]
         gamma = problem.weight.expand_as(scores)[0].square()  # (N, h, w)
         picks = torch.multinomial(gamma.flatten().cpu(), self.rows, replacement=True, generator=generator)
@@ -141,7 +147,7 @@ class RlsLearner(GradientDescentLearner):
             memory_budget=self.memory_budget,
         )
 
-    def first_gradient(self, problem: TargetObjective, filters: Tensor, scores: Tensor) -> Tensor:
+    def first_gradient(self, problem: FilterObjective, filters: Tensor, scores: Tensor) -> Tensor:
         gradient, rows = self.block_input.gradient_and_rows(problem, filters, scores, self.generator)
         self._remember(rows)
         if self.reset_every is not None and self.inverse.steps >= self.reset_every:
