@@ -6,7 +6,7 @@ recorded in them. :func:`dimpnet_mobile` is the same thing on MobileNetV2 with a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +23,29 @@ from ltr.models.target_classifier import (
 
 IMAGE_MEAN = (0.485, 0.456, 0.406)  # of RGB in 0..1, ImageNet
 IMAGE_STD = (0.229, 0.224, 0.225)
+CLASSIFICATION = "classification"  # name of the classification features among an engine's outputs
 PLAIN_FROM_CHANNELS = 1024  # 3x3 convolutions of so many take a sixth less time in the plain layout on CPUs
+
+
+class FrozenFeatures(nn.Module):
+    """What every image goes through: the backbone and the classifier's convolution, for another engine than torch.
+
+    Args:
+        network: frozen by :func:`ltr.models.inference.prepare_for_inference`.
+    """
+
+    def __init__(self, network: DiMPNet) -> None:
+        super().__init__()
+        self.backbone = network.feature_extractor
+        self.features = network.classifier.feature_extractor
+        self.layers, self.classification_layer = network.output_layers, network.classification_layer
+        self.outputs = {name: self.backbone.channels[name] for name in self.layers}  # channels by name
+        self.outputs[CLASSIFICATION] = network.classifier.filter_initializer.filter_conv.in_channels
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        """The backbone's maps and, last, the classification features of normalised images (B, 3, H, W)."""
+        maps = self.backbone(images, self.layers)
+        return (*(maps[name] for name in self.layers), self.features(maps[self.classification_layer]))
 
 
 class DiMPNet(nn.Module):
@@ -51,6 +73,7 @@ class DiMPNet(nn.Module):
         self.output_layers = tuple(dict.fromkeys(["layer2", "layer3", classification_layer]))
         self.metadata: dict = {}
         self.channels_last = True  # layout of the images, and so of all features; the values differ by rounding alone
+        self.engine: Callable[[Tensor], dict[str, Tensor]] | None = None  # computes frozen_part, see ltr.engine
         self.plain_classifier = False  # whether the classifier's convolutions are kept out of it, see prefer_layouts
 
     @property
@@ -72,7 +95,9 @@ class DiMPNet(nn.Module):
         )
 
     def backbone_features(self, images: Tensor, layers: Sequence[str] | None = None) -> dict[str, Tensor]:
-        """Feature maps by name of normalised images (B, 3, H, W)."""
+        """Feature maps by name of normalised images (B, 3, H, W); an engine adds the classification features."""
+        if self.engine is not None and layers is None:
+            return self.engine(images)
         if images.device.type != "mps":
             images = images.contiguous(
                 memory_format=torch.channels_last if self.channels_last else torch.contiguous_format
@@ -81,6 +106,8 @@ class DiMPNet(nn.Module):
 
     def classification_features(self, backbone: dict[str, Tensor]) -> Tensor:
         """What the filter acts on (B, C, H, W)."""
+        if CLASSIFICATION in backbone:
+            return backbone[CLASSIFICATION]
         coarse = backbone[self.classification_layer]
         if self.plain_classifier and coarse.device.type == "cpu":
             coarse = coarse.contiguous()
@@ -140,6 +167,10 @@ class DiMPNet(nn.Module):
         self.plain_classifier = isinstance(first, nn.Conv2d) and first.in_channels >= PLAIN_FROM_CHANNELS
         if self.plain_classifier:
             self.classifier.feature_extractor.to(memory_format=torch.contiguous_format)
+
+    def frozen_part(self) -> FrozenFeatures:
+        """What an engine may compute instead of torch."""
+        return FrozenFeatures(self)
 
     def drop_unused(self) -> None:
         """Frees backbone layers that no output needs; see :meth:`ResNet.drop_unused`."""

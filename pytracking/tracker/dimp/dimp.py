@@ -25,11 +25,12 @@ from pytracking.tracker.dimp.learner import (
 )
 from pytracking.tracker.dimp.localization import Flag, Localizer
 from pytracking.tracker.dimp.memory import SampleMemory
-from pytracking.tracker.dimp.network import load_dimp_network
+from pytracking.tracker.dimp.network import load_dimp_network, torch_threads
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.refinement import BoxRefiner
 from pytracking.tracker.dimp.scale_search import scale_factor
 from pytracking.utils.device import select_device
+from pytracking.utils.threads import in_own_threads, most_threads
 
 
 class DimpTracker(BaseTracker):
@@ -44,7 +45,9 @@ class DimpTracker(BaseTracker):
 
     def __init__(self, params: DimpParams, network: DiMPNet | None = None) -> None:
         self.device = select_device(params.device)
-        self.network = network or load_dimp_network(params.network_file, self.device)
+        threads = most_threads(params.cpu_threads)
+        self.network = network or load_dimp_network(params.network_file, self.device, params.engine, threads)
+        self.torch_threads = torch_threads(self.network, threads)
         params = with_recommendations(params, self.network.metadata.get("tracker", {}))
         super().__init__(params)
         self.learner = self.make_learner()
@@ -69,6 +72,7 @@ class DimpTracker(BaseTracker):
             return "Steepest descent finds its own step lengths, so the features or the network's weights are at fault."
         return f"step_length={self.params.step_length:g} is too large for this network: try a third of it."
 
+    @in_own_threads
     @torch.no_grad()
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any]:
         """Starts on ``info["init_bbox"]``; ``info["seed"]`` (default 0) fixes everything random."""
@@ -130,6 +134,7 @@ class DimpTracker(BaseTracker):
             interpolate_peak=params.interpolate_peak,
         )
 
+    @in_own_threads
     @torch.no_grad()
     def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
         """Finds the target in the next frame; see :meth:`BaseTracker.track` for the output."""

@@ -6,12 +6,23 @@ from pathlib import Path
 import torch
 
 from ltr.checkpoint import load_network
+from ltr.engine import attach_engine
 from ltr.models.inference import prepare_for_inference
 from ltr.models.tracking.dimpnet import DiMPNet
 
+SMALL_BACKBONE = 2_000_000  # parameters; the operations of a MobileNetV2 are too short for two threads to pay
 
-def load_dimp_network(network_file: Path | None, device: torch.device) -> DiMPNet:
+
+def load_dimp_network(
+    network_file: Path | None, device: torch.device, engine: str = "torch", threads: int = 1
+) -> DiMPNet:
     """The network of a checkpoint, its batch norms folded, on ``device``.
+
+    Args:
+        network_file: the checkpoint.
+        device: of the network.
+        engine: what computes its frozen part, see :mod:`ltr.engine`.
+        threads: most threads of that engine.
 
     Raises:
         ValueError: if no file is given, or the file holds another kind of network.
@@ -24,4 +35,12 @@ def load_dimp_network(network_file: Path | None, device: torch.device) -> DiMPNe
     network = load_network(network_file, device)
     if not isinstance(network, DiMPNet):
         raise ValueError(f"{network_file} holds a {type(network).__name__}, but this tracker needs a DiMPNet")
-    return prepare_for_inference(network, channels_last=device.type != "mps")
+    network = prepare_for_inference(network, channels_last=device.type != "mps")
+    attach_engine(network, engine, device, threads)
+    return network
+
+
+def torch_threads(network: DiMPNet, most: int) -> int:
+    """Threads that torch's own part of a frame deserves: one, unless torch computes large convolutions too."""
+    size = sum(parameter.numel() for parameter in network.feature_extractor.parameters())
+    return most if network.engine is None and size > SMALL_BACKBONE else 1

@@ -1,0 +1,110 @@
+"""Engines that compute the frozen parts of a network: ``torch``, the reference, and ``onnxruntime``, faster on CPUs.
+
+A network that can run on another engine has ``frozen_part()``, a module whose outputs depend on the images alone, and
+calls ``network.engine`` instead of it where one is attached. The graph is written from the loaded network in memory, in
+less time than it takes to hash its checkpoint, so no file has to be made, found or kept up to date.
+"""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+from torch import nn
+
+from ltr.engine.onnx_file import GraphFile
+from ltr.engine.translate import Translator, UntranslatableError
+
+ENGINES = ("auto", "torch", "onnxruntime")
+PROBE_SIDE = 64  # pixels of the image on which a new engine is compared with torch
+PROBE_TOLERANCE = 1e-3  # of the largest value of each output; rounding stays below 1e-4
+
+
+class EngineFallbackWarning(UserWarning):
+    """An engine cannot be used, so torch computes everything."""
+
+
+def choose_engine(name: str, device: torch.device) -> str:
+    """The engine that ``name`` means on a device: "torch" or "onnxruntime".
+
+    Raises:
+        ValueError: if there is no such engine.
+    """
+    if name not in ENGINES:
+        raise ValueError(f"engine {name!r} does not exist; use one of {', '.join(ENGINES)}")
+    if name == "torch" or device.type != "cpu":
+        if name == "onnxruntime":
+            _fall_back(f"runs on the CPU, but the tracker's device is {device}")
+        return "torch"
+    try:
+        import onnxruntime  # noqa: F401
+    except ImportError as error:
+        if name == "onnxruntime":
+            _fall_back(f"cannot be imported ({error}); `pip install onnxruntime`")
+        return "torch"
+    return "onnxruntime"
+
+
+def attach_engine(network: nn.Module, name: str, device: torch.device, threads: int) -> str:
+    """Lets an engine compute a network's frozen part from now on.
+
+    Args:
+        network: made by :func:`ltr.models.inference.prepare_for_inference`, with a ``frozen_part()``.
+        name: one of :data:`ENGINES`.
+        device: of the network.
+        threads: most threads that the engine may use; how many it uses changes no result.
+
+    Returns:
+        The engine that runs: "torch" where the one asked for cannot.
+    """
+    network.engine = None
+    if choose_engine(name, device) == "torch":
+        return "torch"
+    try:
+        engine = make_engine(network, threads)
+        _compare(network, engine)
+    except UntranslatableError as error:
+        _fall_back(f"has no translation of this network's {error}")
+        return "torch"
+    except Exception as error:  # whatever goes wrong in there, torch can do the work
+        _fall_back(f"failed ({type(error).__name__}: {error})")
+        return "torch"
+    network.engine = engine
+    return "onnxruntime"
+
+
+def make_engine(network: nn.Module, threads: int) -> Any:
+    """ONNX Runtime on a network's frozen part: images (B, 3, H, W) to a dictionary of its outputs."""
+    from ltr.engine.runtime import AdaptiveSession
+
+    return AdaptiveSession(frozen_graph(network), threads)
+
+
+def frozen_graph(network: nn.Module) -> bytes:
+    """The content of an ONNX file: input ``images`` (batch, 3, height, width), one output for each of its maps.
+
+    Raises:
+        UntranslatableError: if the network does something that has no translation.
+    """
+    part = network.frozen_part()
+    file = GraphFile(type(network).__name__)
+    images = file.input("images", ("batch", 3, "height", "width"))
+    results = Translator(file, part).run(images)
+    for (name, channels), value in zip(part.outputs.items(), results, strict=True):
+        file.output(name, value, ("batch", channels, f"{name}_rows", f"{name}_columns"))
+    return file.to_bytes()
+
+
+@torch.no_grad()
+def _compare(network: nn.Module, engine: Any) -> None:
+    """Raises where an engine does not compute what torch does."""
+    images = torch.rand(1, 3, PROBE_SIDE, PROBE_SIDE, generator=torch.Generator().manual_seed(0)) * 4 - 2
+    part = network.frozen_part()
+    for (name, found), expected in zip(engine(images).items(), part(images), strict=True):
+        error = (found - expected).abs().max() / expected.abs().max().clamp(min=1e-12)
+        if not error < PROBE_TOLERANCE:
+            raise ArithmeticError(f"output '{name}' differs from torch's by {float(error):.2g} of its largest value")
+
+
+def _fall_back(reason: str) -> None:
+    warnings.warn(f"engine onnxruntime {reason}: torch computes everything", EngineFallbackWarning, stacklevel=3)

@@ -1,0 +1,101 @@
+"""ONNX Runtime sessions that use as many threads as it pays to.
+
+Two threads are nearly twice as fast as one on an idle machine and slower on a busy one, and nobody knows which it will
+be in a minute. The results are the same to the last bit for any number of threads, so the choice is free: the ways to
+run are timed as they are used, the fastest is taken, and the others are tried again now and then.
+"""
+from __future__ import annotations
+
+import time
+from collections import deque
+
+import numpy as np
+import onnxruntime
+import torch
+from torch import Tensor
+
+FIRST_RUNS = 3  # of each way, before one is preferred; the first of them warms up and does not count
+PROBE_EVERY = 40  # runs between two trials of a way that is not the fastest
+REMEMBERED = 5  # last times of each way, whose median counts
+SMALL_GRAPH = 20 * 2**20  # bytes: threads of a smaller one wait so often and so briefly that sleeping costs too much
+
+
+def make_session(graph: bytes | str, threads: int, *, spinning: bool = False) -> onnxruntime.InferenceSession:
+    """A session on the CPU.
+
+    Args:
+        graph: content or path of an ONNX file.
+        threads: threads of its operators.
+        spinning: let threads wait for each other awake while a run lasts; never between runs.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "1" if spinning else "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    options.add_session_config_entry("session.dynamic_block_base", "4")  # a thread that is held up gets less work
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+class WayChoice:
+    """Which of several ways to do the same thing is fastest, learnt from their times.
+
+    Args:
+        ways: how many there are; the first is tried first.
+    """
+
+    def __init__(self, ways: int) -> None:
+        self._times = [deque(maxlen=REMEMBERED) for _ in range(ways)]
+        self._runs = [0] * ways
+        self._since_trial = 0
+
+    def next(self) -> int:
+        """The way to go now."""
+        ways = range(len(self._runs))
+        unknown = [way for way in ways if self._runs[way] < FIRST_RUNS]
+        if unknown:
+            return unknown[0]
+        best = min(ways, key=lambda way: float(np.median(self._times[way])))
+        self._since_trial += 1
+        if self._since_trial < PROBE_EVERY or len(ways) == 1:
+            return best
+        self._since_trial = 0
+        return min((way for way in ways if way != best), key=self._runs.__getitem__)
+
+    def add(self, way: int, seconds: float) -> None:
+        """How long it took."""
+        self._runs[way] += 1
+        if self._runs[way] > 1:
+            self._times[way].append(seconds)
+
+
+class AdaptiveSession:
+    """A graph with one input of images, run with one thread or with several.
+
+    Args:
+        graph: content of an ONNX file.
+        threads: most threads to use.
+    """
+
+    def __init__(self, graph: bytes, threads: int) -> None:
+        self.threads = threads
+        self._ways = [make_session(graph, threads)]
+        if threads > 1:
+            self._ways.append(make_session(graph, 1))
+            if len(graph) < SMALL_GRAPH:
+                self._ways.append(make_session(graph, threads, spinning=True))
+        self._input = self._ways[0].get_inputs()[0].name
+        self._outputs = [output.name for output in self._ways[0].get_outputs()]
+        self._choices: dict[tuple[int, ...], WayChoice] = {}  # by the shape of the images
+
+    def __call__(self, images: Tensor) -> dict[str, Tensor]:
+        """Outputs by name for images (B, 3, H, W)."""
+        choice = self._choices.setdefault(tuple(images.shape), WayChoice(len(self._ways)))
+        way = choice.next()
+        array = images.detach().contiguous().numpy()
+        start = time.perf_counter()
+        results = self._ways[way].run(self._outputs, {self._input: array})
+        choice.add(way, time.perf_counter() - start)
+        return {name: torch.from_numpy(result) for name, result in zip(self._outputs, results, strict=True)}
