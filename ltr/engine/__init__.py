@@ -1,21 +1,25 @@
 """Engines that compute the frozen parts of a network: ``torch``, the reference, and ``onnxruntime``, faster on CPUs.
 
 A network that can run on another engine has ``frozen_part()``, a module whose outputs depend on the images alone, and
-calls ``network.engine`` instead of it where one is attached. The graph is written from the loaded network in memory, in
+calls ``network.engine`` instead of it where one is attached. A graph is written from the loaded network in memory, in
 less time than it takes to hash its checkpoint, so no file has to be made, found or kept up to date.
 """
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Sequence
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ltr.engine.onnx_file import GraphFile
 from ltr.engine.translate import Translator, UntranslatableError
+from ltr.models.bbreg import IoUNet, LocalCrop
+from ltr.models.inference import fold_norm
 
 ENGINES = ("auto", "torch", "onnxruntime")
+LEVEL_NAMES = ("fine", "coarse")
 PROBE_SIDE = 64  # pixels of the image on which a new engine is compared with torch
 PROBE_TOLERANCE = 1e-3  # of the largest value of each output; rounding stays below 1e-4
 
@@ -61,7 +65,7 @@ def attach_engine(network: nn.Module, name: str, device: torch.device, threads: 
     if choose_engine(name, device) == "torch":
         return "torch"
     try:
-        engine = make_engine(network, threads)
+        engine = OnnxEngine(network, threads)
         _compare(network, engine)
     except UntranslatableError as error:
         _fall_back(f"has no translation of this network's {error}")
@@ -73,11 +77,34 @@ def attach_engine(network: nn.Module, name: str, device: torch.device, threads: 
     return "onnxruntime"
 
 
-def make_engine(network: nn.Module, threads: int) -> Any:
-    """ONNX Runtime on a network's frozen part: images (B, 3, H, W) to a dictionary of its outputs."""
-    from ltr.engine.runtime import AdaptiveSession
+class OnnxEngine:
+    """ONNX Runtime on a network's frozen parts.
 
-    return AdaptiveSession(frozen_graph(network), threads)
+    Args:
+        network: see :func:`attach_engine`.
+        threads: most threads to use.
+    """
+
+    def __init__(self, network: nn.Module, threads: int) -> None:
+        from ltr.engine.runtime import AdaptiveSession
+
+        self._features = AdaptiveSession(frozen_graph(network), threads)
+        self._boxes = AdaptiveSession(box_graph(network.bb_regressor), threads)
+
+    def __call__(self, images: Tensor) -> dict[str, Tensor]:
+        """Outputs of ``frozen_part()`` by name, for normalised images (B, 3, H, W)."""
+        results = self._features.run({"images": images}, tuple(images.shape))
+        return dict(zip(self._features.outputs, results, strict=True))
+
+    def box_maps(self, crops: Sequence[LocalCrop]) -> list[Tensor]:
+        """The IoU-Net's test branch on a part of each level's map; see :class:`ltr.models.bbreg.LocalCrop`."""
+        inputs = {}
+        for level, crop in zip(LEVEL_NAMES, crops, strict=True):
+            inputs[level] = crop.features
+            for number, margins in enumerate((crop.first_margins, crop.second_margins), 1):
+                left, right, top, bottom = margins
+                inputs[f"{level}_margins{number}"] = torch.tensor([0, 0, top, left, 0, 0, bottom, right])
+        return self._boxes.run(inputs)
 
 
 def frozen_graph(network: nn.Module) -> bytes:
@@ -95,8 +122,30 @@ def frozen_graph(network: nn.Module) -> bytes:
     return file.to_bytes()
 
 
+def box_graph(network: IoUNet) -> bytes:
+    """The content of an ONNX file: the IoU-Net's test branch on a part of each level's map.
+
+    Inputs are ``fine`` and ``coarse`` (1, C, rows, columns) and, for each, how many zeros belong around the input of
+    the first and of the second convolution (``fine_margins1`` …, as ONNX's Pad takes them). Outputs (1, columns, rows,
+    channels).
+    """
+    file = GraphFile("BoxBranches")
+    blocks = ((network.conv3_1t, network.conv3_2t), (network.conv4_1t, network.conv4_2t))
+    for level, convs in zip(LEVEL_NAMES, blocks, strict=True):
+        x = file.input(level, (1, convs[0][0].in_channels, f"{level}_rows", f"{level}_columns"))
+        for number, block in enumerate(convs, 1):
+            margins = file.input(f"{level}_margins{number}", (8,), np.int64)
+            weight, bias = fold_norm(block[0], block[1])
+            padded = file.node("Pad", x, margins)
+            conv = file.node("Conv", padded, *(file.constant(t.contiguous().numpy()) for t in (weight, bias)))
+            x = file.node("Relu", conv)
+        sides = (1, f"{level}_out_columns", f"{level}_out_rows", len(bias))
+        file.output(f"{level}_map", file.node("Transpose", x, perm=[0, 3, 2, 1]), sides)
+    return file.to_bytes()
+
+
 @torch.no_grad()
-def _compare(network: nn.Module, engine: Any) -> None:
+def _compare(network: nn.Module, engine: OnnxEngine) -> None:
     """Raises where an engine does not compute what torch does."""
     images = torch.rand(1, 3, PROBE_SIDE, PROBE_SIDE, generator=torch.Generator().manual_seed(0)) * 4 - 2
     part = network.frozen_part()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Hashable
 
 import numpy as np
 import onnxruntime
@@ -72,7 +73,7 @@ class WayChoice:
 
 
 class AdaptiveSession:
-    """A graph with one input of images, run with one thread or with several.
+    """A graph, run with one thread or with several.
 
     Args:
         graph: content of an ONNX file.
@@ -80,22 +81,25 @@ class AdaptiveSession:
     """
 
     def __init__(self, graph: bytes, threads: int) -> None:
-        self.threads = threads
         self._ways = [make_session(graph, threads)]
         if threads > 1:
             self._ways.append(make_session(graph, 1))
             if len(graph) < SMALL_GRAPH:
                 self._ways.append(make_session(graph, threads, spinning=True))
-        self._input = self._ways[0].get_inputs()[0].name
-        self._outputs = [output.name for output in self._ways[0].get_outputs()]
-        self._choices: dict[tuple[int, ...], WayChoice] = {}  # by the shape of the images
+        self.outputs = [output.name for output in self._ways[0].get_outputs()]
+        self._choices: dict[Hashable, WayChoice] = {}
 
-    def __call__(self, images: Tensor) -> dict[str, Tensor]:
-        """Outputs by name for images (B, 3, H, W)."""
-        choice = self._choices.setdefault(tuple(images.shape), WayChoice(len(self._ways)))
+    def run(self, inputs: dict[str, Tensor], size: Hashable = None) -> list[Tensor]:
+        """The graph's outputs.
+
+        Args:
+            inputs: by name.
+            size: what tells runs apart that take different times; each kind finds its own number of threads.
+        """
+        choice = self._choices.setdefault(size, WayChoice(len(self._ways)))
         way = choice.next()
-        array = images.detach().contiguous().numpy()
+        arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in inputs.items()}
         start = time.perf_counter()
-        results = self._ways[way].run(self._outputs, {self._input: array})
+        results = self._ways[way].run(self.outputs, arrays)
         choice.add(way, time.perf_counter() - start)
-        return {name: torch.from_numpy(result) for name, result in zip(self._outputs, results, strict=True)}
+        return [torch.from_numpy(result) for result in results]

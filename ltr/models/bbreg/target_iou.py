@@ -10,6 +10,8 @@ Refinement asks for ten boxes and their gradients five times a frame. Three thin
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,6 +23,7 @@ from ltr.models.bbreg.iou_net import POOLED_COARSE, POOLED_FINE, IoUNet, LinearB
 from ltr.models.inference import fold_norm
 
 ConvWeights = tuple[Tensor, Tensor]
+MapFunction = Callable[[Sequence["LocalCrop"]], list[Tensor]]
 
 
 def _corners(boxes: Tensor) -> np.ndarray:
@@ -37,22 +40,36 @@ def _touched(extremes: tuple[float, float, float, float], scale: float, size: tu
     return Window(top, bottom + 1, left, right + 1)
 
 
-def _conv_relu(x: Tensor, conv: ConvWeights, out: Window, size: tuple[int, int]) -> Tensor:
-    """3x3 convolution and ReLU on the cells of ``out``; ``x`` has one cell more on each side that is within the map."""
-    padding = (out.left == 0, out.right == size[1], out.top == 0, out.bottom == size[0])
-    if any(padding):
-        x = functional.pad(x, [int(side) for side in padding])
-    return functional.conv2d(x, *conv).relu_()
+class LocalCrop(NamedTuple):
+    """What the test branch of one level needs for a window of its output.
+
+    Attributes:
+        features: the part of the backbone's map (1, C, rows, columns).
+        first_margins: zeros around it, ``left, right, top, bottom``, 1 where the window ends with the map, else 0.
+        second_margins: the same around what the first convolution gives.
+    """
+
+    features: Tensor
+    first_margins: list[int]
+    second_margins: list[int]
 
 
-def _local_map(features: Tensor, convs: tuple[ConvWeights, ConvWeights], window: Window) -> Tensor:
-    """The test branch's output in the window (columns, rows * C), computed from no more of the features than it needs."""
+def _crop(features: Tensor, window: Window) -> LocalCrop:
+    """No more of the features than the window needs: each convolution sees one cell further on every side."""
     size = (features.shape[2], features.shape[3])
     between = window.grown(1, size)
     seen = between.grown(1, size)
-    local = features[:, :, seen.top : seen.bottom, seen.left : seen.right]
-    local = _conv_relu(_conv_relu(local, convs[0], between, size), convs[1], window, size)
-    return local[0].permute(2, 1, 0).flatten(1)
+    part = features[:, :, seen.top : seen.bottom, seen.left : seen.right]
+    return LocalCrop(part, _margins(between, size), _margins(window, size))
+
+
+def _margins(out: Window, size: tuple[int, int]) -> list[int]:
+    return [int(end) for end in (out.left == 0, out.right == size[1], out.top == 0, out.bottom == size[0])]
+
+
+def _conv_relu(x: Tensor, conv: ConvWeights, margins: list[int]) -> Tensor:
+    """3x3 convolution and ReLU."""
+    return functional.conv2d(functional.pad(x, margins) if any(margins) else x, *conv).relu_()
 
 
 class TargetIoU:
@@ -61,12 +78,14 @@ class TargetIoU:
     Args:
         network: in eval mode; read once, later changes to it are not seen.
         modulation: of the target, batch of one.
+        compute_maps: another engine's :meth:`local_maps`; None computes them here.
     """
 
     @torch.no_grad()
-    def __init__(self, network: IoUNet, modulation: Modulation) -> None:
+    def __init__(self, network: IoUNet, modulation: Modulation, compute_maps: MapFunction | None = None) -> None:
         if network.training:
             raise ValueError("TargetIoU folds batch norms, so the IoU-Net must be in eval mode: call network.eval()")
+        self.local_maps = compute_maps or self._local_maps
         self.convs = (
             (self._fold_conv(network.conv3_1t), self._fold_conv(network.conv3_2t)),
             (self._fold_conv(network.conv4_1t), self._fold_conv(network.conv4_2t)),
@@ -80,6 +99,14 @@ class TargetIoU:
         sizes = [len(bias) for bias in self.biases]
         self.last_weights = network.iou_predictor.weight.detach()[0].split(sizes)
         self.last_bias = network.iou_predictor.bias.detach()
+
+    def _local_maps(self, crops: Sequence[LocalCrop]) -> list[Tensor]:
+        """The test branch's output (1, columns, rows, C) of each level."""
+        maps = []
+        for (first, second), crop in zip(self.convs, crops, strict=True):
+            local = _conv_relu(crop.features, first, crop.first_margins)
+            maps.append(_conv_relu(local, second, crop.second_margins).transpose(1, 3))
+        return maps
 
     @staticmethod
     def _fold_conv(block: nn.Sequential) -> ConvWeights:
@@ -168,7 +195,5 @@ class LocalIoU:
             return
         fine, coarse = (need.grown(self._margin, size) for need, size in zip(needed, sizes, strict=True))
         self._weights = BinWeights((fine, coarse), corners.dtype)
-        self._maps = [
-            _local_map(fmap, convs, window)
-            for fmap, convs, window in zip(self._features, self._target.convs, (fine, coarse), strict=True)
-        ]
+        crops = [_crop(fmap, window) for fmap, window in zip(self._features, (fine, coarse), strict=True)]
+        self._maps = [local[0].flatten(1) for local in self._target.local_maps(crops)]

@@ -6,7 +6,8 @@ recorded in them. :func:`dimpnet_mobile` is the same thing on MobileNetV2 with a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -73,7 +74,7 @@ class DiMPNet(nn.Module):
         self.output_layers = tuple(dict.fromkeys(["layer2", "layer3", classification_layer]))
         self.metadata: dict = {}
         self.channels_last = True  # layout of the images, and so of all features; the values differ by rounding alone
-        self.engine: Callable[[Tensor], dict[str, Tensor]] | None = None  # computes frozen_part, see ltr.engine
+        self.engine: Any = None  # computes what is frozen instead of torch, see ltr.engine
         self.plain_classifier = False  # whether the classifier's convolutions are kept out of it, see prefer_layouts
 
     @property
@@ -121,7 +122,8 @@ class DiMPNet(nn.Module):
     def target_iou(self, backbone: dict[str, Tensor], box: Tensor) -> TargetIoU:
         """Overlap predictor of the target in ``box`` (xywh in pixels of the crop), shown in one image."""
         box = box.reshape(1, 4).to(backbone["layer2"])
-        return TargetIoU(self.bb_regressor, self.bb_regressor.modulation(backbone, box))
+        compute_maps = None if self.engine is None else self.engine.box_maps
+        return TargetIoU(self.bb_regressor, self.bb_regressor.modulation(backbone, box), compute_maps)
 
     def forward(
         self,
