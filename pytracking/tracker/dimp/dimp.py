@@ -175,6 +175,7 @@ class DimpTracker(BaseTracker):
             border=params.border_mode,
             max_scale_change=params.patch_max_scale_change,
             device=self.device,
+            fast=self.network.engine is not None,
         )
         return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
 
@@ -192,6 +193,7 @@ class DimpTracker(BaseTracker):
                 convention=params.crop_convention,
                 border="replicate",
                 device=self.device,
+                fast=self.network.engine is not None,
             )
             return patch
 
