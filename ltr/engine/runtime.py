@@ -6,11 +6,11 @@ run are timed as they are used, the fastest is taken, and the others are tried a
 """
 from __future__ import annotations
 
+import statistics
 import time
 from collections import deque
 from collections.abc import Hashable
 
-import numpy as np
 import onnxruntime
 import torch
 from torch import Tensor
@@ -50,26 +50,29 @@ class WayChoice:
     def __init__(self, ways: int) -> None:
         self._times = [deque(maxlen=REMEMBERED) for _ in range(ways)]
         self._runs = [0] * ways
+        self._waiting = [way for way in range(ways) for _ in range(FIRST_RUNS)]  # trials to come
         self._since_trial = 0
+        self.best = 0
 
     def next(self) -> int:
         """The way to go now."""
-        ways = range(len(self._runs))
-        unknown = [way for way in ways if self._runs[way] < FIRST_RUNS]
-        if unknown:
-            return unknown[0]
-        best = min(ways, key=lambda way: float(np.median(self._times[way])))
-        self._since_trial += 1
-        if self._since_trial < PROBE_EVERY or len(ways) == 1:
-            return best
-        self._since_trial = 0
-        return min((way for way in ways if way != best), key=self._runs.__getitem__)
+        if not self._waiting and self._since_trial >= PROBE_EVERY and len(self._runs) > 1:
+            others = (way for way in range(len(self._runs)) if way != self.best)
+            self._waiting = [min(others, key=self._runs.__getitem__)]
+        return self._waiting[0] if self._waiting else self.best
 
     def add(self, way: int, seconds: float) -> None:
         """How long it took."""
         self._runs[way] += 1
+        self._since_trial += 1
         if self._runs[way] > 1:
             self._times[way].append(seconds)
+        if not self._waiting:
+            return
+        self._waiting.pop(0)
+        self._since_trial = 0
+        known = [way for way, times in enumerate(self._times) if times]
+        self.best = min(known, key=lambda way: statistics.median(self._times[way]), default=0)
 
 
 class AdaptiveSession:

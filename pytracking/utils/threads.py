@@ -1,6 +1,7 @@
 """How many threads a tracker computes with: one rule, for every way to run one.
 
-The most it may use is the parameter ``cpu_threads``, else ``OMP_NUM_THREADS``, else the cores this process may use.
+The most it may use is the parameter ``cpu_threads``, else ``PYTRACKING_CPU_THREADS`` (which ``--cpu_threads`` sets),
+else ``OMP_NUM_THREADS``, else the cores this process may use.
 ONNX Runtime may use all of them and chooses by measuring; its results do not depend on the choice. Torch's results do,
 by rounding, and its threads wait awake, which on a machine that others use too makes two threads several times slower
 than one. So beside ONNX Runtime torch gets one thread, whatever the machine: boxes are the same everywhere.
@@ -15,7 +16,8 @@ from typing import Any
 
 import torch
 
-VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+VARIABLE = "PYTRACKING_CPU_THREADS"
+LIBRARY_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def available_cores() -> int:
@@ -30,15 +32,27 @@ def most_threads(asked: int | None = None) -> int:
         asked: the parameter ``cpu_threads``.
 
     Raises:
-        ValueError: if the parameter is not a positive number.
+        ValueError: if that is not a positive number.
     """
+    if asked is None and os.environ.get(VARIABLE):
+        asked = int(os.environ[VARIABLE]) if os.environ[VARIABLE].isdecimal() else 0
     if asked is not None:
         if not isinstance(asked, int) or asked < 1:
-            raise ValueError(f"cpu_threads must be None or at least 1, got {asked!r}")
+            raise ValueError(f"cpu_threads (or {VARIABLE}) must be a whole number of at least 1, got {asked!r}")
         return asked
     # OpenMP allows a list, one number for each level of nesting; what it cannot read it ignores, and so do we.
     stated = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     return int(stated) if stated.isdecimal() and int(stated) else available_cores()
+
+
+def state_most_threads(count: int | None) -> None:
+    """Makes a number hold in this process and those that it starts; None changes nothing.
+
+    Raises:
+        ValueError: if the number is not positive.
+    """
+    if count is not None:
+        os.environ[VARIABLE] = str(most_threads(count))
 
 
 def threads_of_each(workers: int) -> int:
@@ -49,8 +63,8 @@ def threads_of_each(workers: int) -> int:
 @contextmanager
 def thread_variables(threads: int) -> Iterator[None]:
     """For processes started in this block: OpenMP and BLAS read these once, when they are loaded there."""
-    before = {name: os.environ.get(name) for name in VARIABLES}
-    os.environ.update(dict.fromkeys(VARIABLES, str(threads)))
+    before = {name: os.environ.get(name) for name in LIBRARY_VARIABLES}
+    os.environ.update(dict.fromkeys(LIBRARY_VARIABLES, str(threads)))
     try:
         yield
     finally:

@@ -29,7 +29,7 @@ from pytracking.tracker.dimp.network import load_dimp_network, torch_threads
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.refinement import BoxRefiner
 from pytracking.tracker.dimp.scale_search import scale_factor
-from pytracking.utils.device import select_device
+from pytracking.utils.device import select_device, wanted_engine
 from pytracking.utils.threads import in_own_threads, most_threads
 
 
@@ -46,7 +46,8 @@ class DimpTracker(BaseTracker):
     def __init__(self, params: DimpParams, network: DiMPNet | None = None) -> None:
         self.device = select_device(params.device)
         threads = most_threads(params.cpu_threads)
-        self.network = network or load_dimp_network(params.network_file, self.device, params.engine, threads)
+        engine = wanted_engine(params.engine)
+        self.network = network or load_dimp_network(params.network_file, self.device, engine, threads)
         self.torch_threads = torch_threads(self.network, threads)
         params = with_recommendations(params, self.network.metadata.get("tracker", {}))
         super().__init__(params)
