@@ -107,13 +107,17 @@ class OnnxEngine:
         return self._boxes.run(inputs)
 
 
-def frozen_graph(network: nn.Module) -> bytes:
-    """The content of an ONNX file: input ``images`` (batch, 3, height, width), one output for each of its maps.
+def frozen_graph(network: nn.Module, part: nn.Module | None = None) -> bytes:
+    """The content of an ONNX file: input ``images`` (batch, 3, height, width), one output for each map.
+
+    Args:
+        network: with a ``frozen_part()``.
+        part: what to write instead of that; with ``outputs``, channels by name.
 
     Raises:
         UntranslatableError: if the network does something that has no translation.
     """
-    part = network.frozen_part()
+    part = part or network.frozen_part()
     file = GraphFile(type(network).__name__)
     images = file.input("images", ("batch", 3, "height", "width"))
     results = Translator(file, part).run(images)
