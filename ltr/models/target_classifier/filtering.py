@@ -63,7 +63,7 @@ def correlate_with_maps(features: Tensor, maps: Tensor, kernel: int) -> Tensor:
 
 
 def _shifts(maps: Tensor, kernel: int) -> Tensor:
-    """All k x k shifts of maps (..., H', W') as a view (..., k, k, H, W): torch's own unfold takes three times as long."""
+    """All k x k shifts of maps (..., H', W') as a view (..., k, k, H, W); torch's unfold takes three times as long."""
     padded = functional.pad(maps, [kernel - 1 - kernel // 2] * 4)
     height, width = (length - kernel + 1 for length in padded.shape[-2:])
     return padded.unfold(-2, height, 1).unfold(-2, width, 1)
