@@ -1,7 +1,6 @@
 """The loop over a video: track, note, draw, show."""
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import numpy as np
 
 from pytracking.evaluation.handle import TrackerHandle
 from pytracking.utils.image_io import ImageReadError
+from pytracking.utils.read_ahead import read_ahead
 from pytracking.video.sources import FrameSource, VideoError
 
 SPEED_WINDOW = 30  # frames over which the shown speed is averaged
@@ -41,15 +41,13 @@ def track_video(
         VideoError, ImageReadError: at the frame that cannot be read; everything before has been yielded.
     """
     recent: deque[float] = deque(maxlen=SPEED_WINDOW)
-    for index, frame in enumerate(source):
-        box = choose_box(frame) if index == 0 else None
-        start = time.perf_counter()
-        output = handle.init(frame, box) if index == 0 else handle.update(frame)
-        seconds = time.perf_counter() - start
+    frames = read_ahead(source) if source.length is not None else source  # a camera's next frame is not there yet
+    for index, frame in enumerate(frames):
+        output = handle.init(frame, choose_box(frame)) if index == 0 else handle.update(frame)
         if index > 0:
-            recent.append(seconds)
+            recent.append(handle.seconds)
         fps = len(recent) / max(sum(recent), 1e-9) if recent else 0.0
-        yield TrackedFrame(index, frame, output, seconds, fps)
+        yield TrackedFrame(index, frame, output, handle.seconds, fps)
 
 
 READ_ERRORS = (VideoError, ImageReadError)

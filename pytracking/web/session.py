@@ -148,9 +148,7 @@ class TrackingSession:
 def _run_tracker(
     name: str, handle: TrackerHandle, frame: np.ndarray, box: tuple[float, ...] | None
 ) -> dict[str, Any]:
-    start = time.perf_counter()
-    output = handle.update(frame) if box is None else handle.init(frame, list(box))
-    seconds = time.perf_counter() - start
+    output = handle.update(frame) if box is None else handle.init(frame, box)
     learner = {key: value for key, value in (output.get("learner") or {}).items() if isinstance(value, (int, float))}
     score = output.get("score")
     return {
@@ -158,7 +156,7 @@ def _run_tracker(
         "box": [round(float(value), 2) for value in output["target_bbox"]],
         "score": None if score is None else round(float(score), 4),
         "flag": output.get("flag"),
-        "seconds": round(seconds, 5),
+        "seconds": round(handle.seconds, 5),
         "learner": learner,
         "score_map": _score_map(output.get("score_map")),
     }

@@ -25,7 +25,7 @@ def test_notebook_runs_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyP
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     text = "".join(output.get("text", "") for output in outputs)
     pictures = [output for output in outputs if "image/png" in output.get("data", {})]
-    assert len(pictures) == 4
+    assert len(pictures) == 3
     assert "KCF against Static" in text and "rule 'pytracking'" in text
     assert all(f"\n{rule}" in "\n" + text for rule in ("strict", "got10k", "lasot", "trackingnet", "otb"))
     assert (tmp_path / "result_plot" / "demo_success.pdf").exists()

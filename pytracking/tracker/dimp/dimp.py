@@ -12,7 +12,7 @@ from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.features.augmentation import dropout_copies
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
-from pytracking.tracker.base import BaseTracker, with_recommendations
+from pytracking.tracker.base import BaseTracker
 from pytracking.tracker.dimp.debug import DebugViews
 from pytracking.tracker.dimp.first_frame import sample_first_frame
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
@@ -45,16 +45,20 @@ class DimpTracker(BaseTracker):
 
     def __init__(self, params: DimpParams, network: DiMPNet | None = None) -> None:
         self.device = select_device(params.device)
-        threads = most_threads(params.cpu_threads)
+        self.threads = most_threads(params.cpu_threads)
         engine = wanted_engine(params.engine)
-        self.network = network or load_dimp_network(params.network_file, self.device, engine, threads)
-        self.torch_threads = torch_threads(self.network, threads)
-        params = with_recommendations(params, self.network.metadata.get("tracker", {}))
+        self.network = network or load_dimp_network(params.network_file, self.device, engine, self.threads)
+        self.torch_threads = torch_threads(self.network, self.threads)
         super().__init__(params)
         self.learner = self.make_learner()
         self.guard = UpdateGuard(self._remedy())
         self.refiner = BoxRefiner(params)
         self.debug = DebugViews(params.debug, params.debug_dir)
+
+    @property
+    def computing(self) -> dict[str, Any]:
+        engine = "torch" if self.network.engine is None else "onnxruntime"
+        return {"engine": engine, "cpu_threads": self.threads, "torch_threads": self.torch_threads}
 
     def make_learner(self) -> OnlineLearner:
         """The learner of the update stage."""
