@@ -21,6 +21,7 @@ from pytracking.evaluation import Tracker
 from pytracking.evaluation.results import boxes_file, read_boxes, read_scores, read_times, scores_file, times_file
 from pytracking.evaluation.run_record import read_record
 from pytracking.evaluation.running import run_dataset
+from pytracking.utils.threads import threads_of_each
 from tests.evaluation.conftest import write_sequence
 from tests.evaluation.trackers import CountsThreads, DiesOnTwo, FailsOnTwo, RandomWalk, ReturnsNaN, Slow, Spec
 
@@ -200,7 +201,6 @@ import sys
 from pathlib import Path
 from pytracking.evaluation.datasets.folder import load
 from pytracking.evaluation.running import run_dataset
-from pytracking.utils.threads import threads_of_each
 from tests.evaluation.trackers import Slow, Spec
 
 if __name__ == "__main__":
