@@ -44,6 +44,8 @@ class TrackerParams(metaclass=_NotesWhatIsStated):
     device: str = "auto"  # "auto" takes CUDA, then MPS, then the CPU
     weights: str | None = None  # file name of the network that the paper used, e.g. "dimp50.pth"
     fallback_weights: str | None = None  # bundled network to run on where `weights` is not on disk
+    engine: str = "auto"  # of the frozen networks: "torch", "onnxruntime"; "auto" takes ONNX Runtime on CPUs
+    cpu_threads: int | None = None  # most threads to use; None: OMP_NUM_THREADS, or as many as there are cores
     network_file: Path | None = None  # the file found for one of the two; set by pytracking.evaluation.Tracker
     debug: int = 0  # 0: nothing; larger numbers: more views
 
@@ -122,6 +124,11 @@ class BaseTracker:
 
     def __init__(self, params: TrackerParams) -> None:
         self.params = params
+
+    @property
+    def computing(self) -> dict[str, Any]:
+        """What computes, for records: ``engine``, ``cpu_threads`` and the like, where the tracker has such things."""
+        return {}
 
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any] | None:
         """Starts on the first frame.

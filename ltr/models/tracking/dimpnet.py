@@ -25,7 +25,7 @@ from ltr.models.target_classifier import (
     SteepestDescentOptimizer,
     classification_features,
 )
-from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead
+from ltr.models.tracking.backbone_and_box_head import CLASSIFICATION, BackboneAndBoxHead, FrozenFeatures
 
 OPTIMIZER_OPTIONS = {  # as the published trainer says them: as our optimisers do
     "optim_iter": "num_iter",
@@ -43,7 +43,7 @@ TRAINING_OPTIONS = {  # recorded by the published trainer; nothing to build
     "score_act",
     "train_feature_extractor",
 }
-PLAIN_FROM_CHANNELS = 1024  # 3x3 convolutions of so many take a sixth less time in the plain layout on CPUs
+PLAIN_FROM_CHANNELS = 1024  # 3x3 convolutions of this many take a sixth less time in the plain layout on CPUs
 
 
 class DiMPNet(BackboneAndBoxHead):
@@ -86,6 +86,8 @@ class DiMPNet(BackboneAndBoxHead):
 
     def classification_features(self, backbone: dict[str, Tensor]) -> Tensor:
         """What the filter acts on (B, C, H, W)."""
+        if CLASSIFICATION in backbone:
+            return backbone[CLASSIFICATION]
         coarse = backbone[self.classification_layer]
         if self.plain_classifier and coarse.device.type == "cpu":
             coarse = coarse.contiguous()
@@ -139,6 +141,11 @@ class DiMPNet(BackboneAndBoxHead):
         self.plain_classifier = isinstance(first, nn.Conv2d) and first.in_channels >= PLAIN_FROM_CHANNELS
         if self.plain_classifier:
             self.classifier.feature_extractor.to(memory_format=torch.contiguous_format)
+
+    def frozen_part(self) -> FrozenFeatures:
+        head = self.classifier.feature_extractor
+        channels = self.classifier.filter_initializer.filter_conv.in_channels
+        return FrozenFeatures(self.feature_extractor, self.output_layers, head, self.classification_layer, channels)
 
 
 def _assemble(

@@ -6,10 +6,12 @@ from pathlib import Path
 import torch
 
 from ltr.checkpoint import load_network
+from ltr.engine import attach_engine
 from ltr.models.inference import prepare_for_inference
 from ltr.models.target_classifier import DensityOptimizer
 from ltr.models.tracking.dimpnet import DiMPNet
 
+SMALL_BACKBONE = 2_000_000  # parameters; the operations of a MobileNetV2 are too short for two threads to pay
 
 def require_file(network_file: Path | None) -> Path:
     """The file, or an error that says how a tracker gets one."""
@@ -22,7 +24,12 @@ def require_file(network_file: Path | None) -> Path:
 
 
 def load_dimp_network(
-    network_file: Path | None, device: torch.device, objective: str = "network"
+    network_file: Path | None,
+    device: torch.device,
+    objective: str = "network",
+    *,
+    engine: str = "torch",
+    threads: int = 1,
 ) -> DiMPNet:
     """The network of a checkpoint, its batch norms folded, on ``device``.
 
@@ -31,6 +38,8 @@ def load_dimp_network(
         device: where to.
         objective: "network": its own online loss; "density": PrDiMP's, with PrDiMP's published numbers where the
             network was made for another loss. That is how PrDiMP's parameters run on the bundled network.
+        engine: what computes its frozen part, see :mod:`ltr.engine`.
+        threads: most threads of that engine.
 
     Raises:
         ValueError: if no file is given, or the file holds another kind of network.
@@ -43,4 +52,12 @@ def load_dimp_network(
     own = network.classifier.filter_optimizer
     if objective == "density" and not isinstance(own, DensityOptimizer):
         network.classifier.filter_optimizer = DensityOptimizer(own.num_iter, own.feature_stride).to(device).eval()
-    return prepare_for_inference(network, channels_last=device.type != "mps")
+    network = prepare_for_inference(network, channels_last=device.type != "mps")
+    attach_engine(network, engine, device, threads)
+    return network
+
+
+def torch_threads(network: DiMPNet, most: int) -> int:
+    """Threads that torch's own part of a frame deserves: one, unless torch computes large convolutions too."""
+    size = sum(parameter.numel() for parameter in network.feature_extractor.parameters())
+    return most if network.engine is None and size > SMALL_BACKBONE else 1
