@@ -9,7 +9,8 @@ import numpy as np
 from torch import Tensor, nn
 
 from ltr.engine import box_graph, frozen_graph
-from ltr.models.tracking.dimpnet import IMAGE_MEAN, IMAGE_STD, DiMPNet, FrozenFeatures
+from ltr.models.tracking.backbone_and_box_head import IMAGE_MEAN, IMAGE_STD
+from ltr.models.tracking.dimpnet import DiMPNet, FrozenFeatures
 
 EXAMPLE = Path(__file__).with_name("example_tracker.py")
 README = """# {name} as ONNX
