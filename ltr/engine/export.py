@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from ltr.checkpoint import load_network
 from ltr.engine import box_graph, frozen_graph
+from ltr.models.inference import prepare_for_inference
+from ltr.models.target_classifier import SteepestDescentOptimizer
 from ltr.models.tracking.backbone_and_box_head import IMAGE_MEAN, IMAGE_STD
 from ltr.models.tracking.dimpnet import DiMPNet, FrozenFeatures
 
@@ -43,6 +46,18 @@ class _WithInitial(nn.Module):
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         maps = self.frozen(images)
         return (*maps, self.conv(maps[-1]) * self.factor)
+
+
+def load_for_export(path: Path) -> DiMPNet:
+    """The network of a checkpoint, its batch norms folded.
+
+    Raises:
+        ValueError: if it is not a DiMP network whose loss the example knows.
+    """
+    network = load_network(path)
+    if not isinstance(network, DiMPNet) or not isinstance(network.classifier.filter_optimizer, SteepestDescentOptimizer):
+        raise ValueError(f"{path} holds a {type(network).__name__}; only a DiMPNet with DiMP's own loss can be exported")
+    return prepare_for_inference(network)
 
 
 def objective_settings(network: DiMPNet) -> dict[str, Any]:
