@@ -55,8 +55,10 @@ def load_for_export(path: Path) -> DiMPNet:
         ValueError: if it is not a DiMP network whose loss the example knows.
     """
     network = load_network(path)
-    if not isinstance(network, DiMPNet) or not isinstance(network.classifier.filter_optimizer, SteepestDescentOptimizer):
-        raise ValueError(f"{path} holds a {type(network).__name__}; only a DiMPNet with DiMP's own loss can be exported")
+    known = isinstance(network, DiMPNet) and isinstance(network.classifier.filter_optimizer, SteepestDescentOptimizer)
+    if not known:
+        kind = type(network).__name__
+        raise ValueError(f"{path} holds a {kind}; only a DiMPNet with DiMP's own loss can be exported")
     return prepare_for_inference(network)
 
 
