@@ -33,10 +33,8 @@ ALLOWED = {
     r"pytracking\.vot": r"pytracking$|pytracking\.(evaluation|analysis|utils|tracker\.base)|ltr\.sequence_files",
     r"pytracking\.video": r"pytracking\.(evaluation|analysis|utils)",
     r"pytracking\.web": r"pytracking\.(evaluation|analysis|utils|video)",
-    # What is exported is one kind of tracker, so this command knows it.
-    r"pytracking\.cli\.export": r"pytracking\.(evaluation|features|utils|tracker)|ltr\.(engine|weights)",
-    r"pytracking\.(cli|run_\w+|__main__)": r"pytracking$|ltr\.(weights|download|checkpoint)"
-    r"|pytracking\.(evaluation|analysis|utils|vot|video|web|cli|run_\w+)",
+    r"pytracking\.(cli|run_\w+|__main__)": r"pytracking$|ltr\.(engine|weights|download|checkpoint)"
+    r"|pytracking\.(evaluation|analysis|features|utils|vot|video|web|cli|run_\w+)",
     r"experiments": r"pytracking\.(evaluation|analysis|vot|utils)",
 }
 FORBIDDEN_AT_TOP = {"torchvision"}

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from ltr.checkpoint import load_network
 from ltr.engine import box_graph, frozen_graph
+from ltr.models.inference import prepare_for_inference
+from ltr.models.target_classifier import SteepestDescentOptimizer
 from ltr.models.tracking.backbone_and_box_head import IMAGE_MEAN, IMAGE_STD
-from ltr.models.tracking.dimpnet import DiMPNet
+from ltr.models.tracking.dimpnet import DiMPNet, FrozenFeatures
 
 EXAMPLE = Path(__file__).with_name("example_tracker.py")
 README = """# {name} as ONNX
@@ -34,7 +37,7 @@ class _WithInitial(nn.Module):
 
     def __init__(self, network: DiMPNet) -> None:
         super().__init__()
-        self.frozen = network.frozen_part()
+        self.frozen = FrozenFeatures(network)
         initializer = network.classifier.filter_initializer
         self.conv = initializer.filter_conv
         self.factor = 1 / (self.conv.out_channels * network.filter_size**2) if initializer.filter_norm else 1.0
@@ -43,6 +46,20 @@ class _WithInitial(nn.Module):
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         maps = self.frozen(images)
         return (*maps, self.conv(maps[-1]) * self.factor)
+
+
+def load_for_export(path: Path) -> DiMPNet:
+    """The network of a checkpoint, its batch norms folded.
+
+    Raises:
+        ValueError: if it is not a DiMP network whose loss the example knows.
+    """
+    network = load_network(path)
+    known = isinstance(network, DiMPNet) and isinstance(network.classifier.filter_optimizer, SteepestDescentOptimizer)
+    if not known:
+        kind = type(network).__name__
+        raise ValueError(f"{path} holds a {kind}; only a DiMPNet with DiMP's own loss can be exported")
+    return prepare_for_inference(network)
 
 
 def objective_settings(network: DiMPNet) -> dict[str, Any]:

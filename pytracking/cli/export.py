@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.utils.files import replacing
 
@@ -36,19 +34,17 @@ def export(name: str, folder: Path) -> list[Path]:
     Raises:
         ValueError: if the network is not found, is not a DiMP network, or the folder holds something else.
     """
-    from ltr.engine.export import exported_files
+    from ltr.engine.export import exported_files, load_for_export
     from ltr.weights import find_weights
-    from pytracking.tracker.base import with_recommendations
-    from pytracking.tracker.dimp.network import load_dimp_network
-    from pytracking.tracker.dimp.params import DimpParams
+    from pytracking.evaluation.tracker import Tracker
 
     file = find_weights(name, [env_settings().network_path])
     if file is None:
         raise ValueError(f"there is no network '{name}'; `python -m pytracking weights list` says what is here")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "features.onnx").exists():
         raise ValueError(f"{folder} holds other files; give an empty or a new folder")
-    network = load_dimp_network(file, torch.device("cpu"))
-    params = with_recommendations(DimpParams(), network.metadata.get("tracker", {}))
+    network = load_for_export(file)
+    params = Tracker("dimp", "dimp50", network=str(file)).get_parameters()  # with what the network recommends
     settings = _settings(params, network.feature_stride, network.filter_size)
     for part, content in exported_files(file.stem, network, settings).items():
         with replacing(folder / part) as temporary:

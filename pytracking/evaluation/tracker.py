@@ -225,4 +225,4 @@ def track_sequence(
             scores[index] = np.nan if result.score is None else result.score
             if progress is not None:
                 progress(index + 1)
-    return SequenceOutput(boxes, times, None if np.isnan(scores).all() else scores, tracker.computing)
+    return SequenceOutput(boxes, times, None if np.isnan(scores).all() else scores, dict(tracker.computing))

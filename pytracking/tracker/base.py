@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -122,13 +124,10 @@ class BaseTracker:
 
     needs_ground_truth = False  # True: info["ground_truth"] of the first frame holds the boxes of all frames
 
+    computing: Mapping[str, Any] = MappingProxyType({})  # for records: engine and threads, where there is a choice
+
     def __init__(self, params: TrackerParams) -> None:
         self.params = params
-
-    @property
-    def computing(self) -> dict[str, Any]:
-        """What computes, for records: ``engine``, ``cpu_threads`` and the like, where the tracker has such things."""
-        return {}
 
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any] | None:
         """Starts on the first frame.

@@ -47,7 +47,7 @@ def test_a_tracker_uses_its_own_threads_and_leaves_those_of_the_program(monkeypa
     tracker = Tracker("rls_dimp", "default", network="dimp_mobile").create_tracker({"cpu_threads": 2})
     assert tracker.torch_threads == 1
     seen = []
-    monkeypatch.setattr(tracker, "_cut_patch", lambda image: seen.append(torch.get_num_threads()) or 1 / 0)
+    monkeypatch.setattr(tracker, "cut_patch", lambda image: seen.append(torch.get_num_threads()) or 1 / 0)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

@@ -11,39 +11,25 @@ from ltr.models.bbreg.target_iou import TargetIoU
 
 IMAGE_MEAN = (0.485, 0.456, 0.406)  # of RGB in 0..1, ImageNet
 IMAGE_STD = (0.229, 0.224, 0.225)
-CLASSIFICATION = "classification"  # name of the classification features among an engine's outputs
 
 
-class FrozenFeatures(nn.Module):
-    """What every image goes through, for another engine than torch: the backbone and, if any, the classifier's head.
+class FrozenBackbone(nn.Module):
+    """What every image goes through, for another engine than torch.
 
     Args:
-        backbone: frozen by :func:`ltr.models.inference.prepare_for_inference`.
-        layers: its outputs.
-        head: module on one of them, frozen likewise.
-        head_layer: which of them.
-        head_channels: of the head's output.
+        network: frozen by :func:`ltr.models.inference.prepare_for_inference`.
     """
 
-    def __init__(
-        self,
-        backbone: nn.Module,
-        layers: Sequence[str],
-        head: nn.Module | None = None,
-        head_layer: str = "",
-        head_channels: int = 0,
-    ) -> None:
+    def __init__(self, network: BackboneAndBoxHead) -> None:
         super().__init__()
-        self.backbone, self.layers, self.head, self.head_layer = backbone, layers, head, head_layer
-        self.outputs = {name: backbone.channels[name] for name in layers}  # channels by name
-        if head is not None:
-            self.outputs[CLASSIFICATION] = head_channels
+        self.backbone = network.feature_extractor
+        self.layers = network.output_layers
+        self.outputs = {name: self.backbone.channels[name] for name in self.layers}  # channels by name
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        """The backbone's maps and, last, the classification features of normalised images (B, 3, H, W)."""
+        """The backbone's maps of normalised images (B, 3, H, W)."""
         maps = self.backbone(images, self.layers)
-        features = [maps[name] for name in self.layers]
-        return (*features, *([] if self.head is None else [self.head(maps[self.head_layer])]))
+        return tuple(maps[name] for name in self.layers)
 
 
 class BackboneAndBoxHead(nn.Module):
@@ -60,8 +46,8 @@ class BackboneAndBoxHead(nn.Module):
         for name, part in parts.items():
             self.add_module(name, part)
         self.metadata: dict = {}
-        self.channels_last = True  # layout of the images, and so of all features; the values differ by rounding alone
         self.engine: Any = None  # computes what is frozen instead of torch, see ltr.engine
+        self.channels_last = True  # layout of the images, and so of all features; the values differ by rounding alone
 
     @staticmethod
     def normalise(images: Tensor) -> Tensor:
@@ -72,7 +58,7 @@ class BackboneAndBoxHead(nn.Module):
         )
 
     def backbone_features(self, images: Tensor, layers: Sequence[str] | None = None) -> dict[str, Tensor]:
-        """Feature maps by name of normalised images (B, 3, H, W); an engine adds the classification features."""
+        """Feature maps by name of normalised images (B, 3, H, W); an engine gives all outputs of the frozen part."""
         if self.engine is not None and layers is None:
             return self.engine(images)
         images = images.to(self.bb_regressor.iou_predictor.weight.dtype)
@@ -89,9 +75,9 @@ class BackboneAndBoxHead(nn.Module):
         compute_maps = None if self.engine is None else self.engine.box_maps
         return TargetIoU(self.bb_regressor, self.bb_regressor.modulation(backbone, box), compute_maps)
 
-    def frozen_part(self) -> FrozenFeatures:
+    def frozen_part(self) -> FrozenBackbone:
         """What an engine may compute instead of torch."""
-        return FrozenFeatures(self.feature_extractor, self.output_layers)
+        return FrozenBackbone(self)
 
     def drop_unused(self) -> None:
         """Frees backbone layers that no output needs; see :meth:`ResNet.drop_unused`."""

@@ -22,7 +22,6 @@ from pytracking.tracker.dimp.first_frame import FirstFrameSamples, sample_first_
 from pytracking.tracker.dimp.geometry import PatchFrame
 from pytracking.tracker.dimp.learner import OnlineLearner
 from pytracking.tracker.dimp.localization import Localizer
-from pytracking.utils.device import wanted_engine
 
 
 class AtomTracker(DimpTracker):
@@ -36,8 +35,7 @@ class AtomTracker(DimpTracker):
     network: ATOMNet
 
     def load_network(self, params: AtomParams) -> ATOMNet:
-        engine = wanted_engine(params.engine)
-        return load_atom_network(params.network_file, self.device, engine=engine, threads=self.threads)
+        return load_atom_network(params.network_file, self.device)
 
     def make_learner(self) -> OnlineLearner:
         if self.params.learner != "conjugate_gradient":

@@ -6,16 +6,13 @@ from pathlib import Path
 import torch
 
 from ltr.checkpoint import load_network
-from ltr.engine import attach_engine
 from ltr.models.bbreg.atom import ATOMNet
 from ltr.models.inference import prepare_for_inference
 from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead
 from pytracking.tracker.dimp.network import require_file
 
 
-def load_atom_network(
-    network_file: Path | None, device: torch.device, *, engine: str = "torch", threads: int = 1
-) -> ATOMNet:
+def load_atom_network(network_file: Path | None, device: torch.device) -> ATOMNet:
     """ATOM's network, or backbone and IoU-Net of a DiMP network: ATOM's classifier is learnt online in any case.
 
     Raises:
@@ -26,9 +23,7 @@ def load_atom_network(
         raise ValueError(f"{network_file} holds a {type(network).__name__}, but ATOM needs a backbone and an IoU-Net")
     if not isinstance(network, ATOMNet):
         network = as_atom(network)
-    network = prepare_for_inference(network, channels_last=device.type != "mps")
-    attach_engine(network, engine, device, threads)
-    return network
+    return prepare_for_inference(network, channels_last=device.type != "mps")
 
 
 def as_atom(network: BackboneAndBoxHead) -> ATOMNet:

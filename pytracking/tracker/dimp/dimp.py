@@ -29,13 +29,13 @@ from pytracking.tracker.dimp.learner import (
 )
 from pytracking.tracker.dimp.localization import Flag, Localizer
 from pytracking.tracker.dimp.memory import SampleMemory
-from pytracking.tracker.dimp.network import load_dimp_network, torch_threads
+from pytracking.tracker.dimp.network import describe_computing, load_dimp_network, with_engine
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.refinement import BoxRefiner
 from pytracking.tracker.dimp.scale_search import scale_factor
 from pytracking.tracker.dimp.score_maps import preprocess, sum_around
-from pytracking.utils.device import select_device, wanted_engine
-from pytracking.utils.threads import in_own_threads, most_threads
+from pytracking.utils.device import select_device
+from pytracking.utils.threads import in_own_threads
 
 
 class DimpTracker(BaseTracker):
@@ -50,9 +50,9 @@ class DimpTracker(BaseTracker):
 
     def __init__(self, params: DimpParams, network: DiMPNet | None = None) -> None:
         self.device = select_device(params.device)
-        self.threads = most_threads(params.cpu_threads)
-        self.network = network or self.load_network(params)
-        self.torch_threads = torch_threads(self.network, self.threads)
+        self.network = network or with_engine(self.load_network(params), params, self.device)
+        self.computing = describe_computing(self.network, params)
+        self.torch_threads = self.computing["torch_threads"]
         super().__init__(params)
         self.learner = self.make_learner()
         self.guard = UpdateGuard(self._remedy())
@@ -61,13 +61,7 @@ class DimpTracker(BaseTracker):
 
     def load_network(self, params: DimpParams) -> DiMPNet:
         """The network of ``params.network_file``, ready for tracking."""
-        engine = {"engine": wanted_engine(params.engine), "threads": self.threads}
-        return load_dimp_network(params.network_file, self.device, params.objective, **engine)
-
-    @property
-    def computing(self) -> dict[str, Any]:
-        engine = "torch" if self.network.engine is None else "onnxruntime"
-        return {"engine": engine, "cpu_threads": self.threads, "torch_threads": self.torch_threads}
+        return load_dimp_network(params.network_file, self.device, params.objective)
 
     def make_learner(self) -> OnlineLearner:
         """The learner of the update stage."""

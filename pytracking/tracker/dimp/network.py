@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -9,7 +10,11 @@ from ltr.checkpoint import load_network
 from ltr.engine import attach_engine
 from ltr.models.inference import prepare_for_inference
 from ltr.models.target_classifier import DensityOptimizer
+from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead
 from ltr.models.tracking.dimpnet import DiMPNet
+from pytracking.tracker.base import TrackerParams
+from pytracking.utils.device import wanted_engine
+from pytracking.utils.threads import most_threads
 
 SMALL_BACKBONE = 2_000_000  # parameters; the operations of a MobileNetV2 are too short for two threads to pay
 
@@ -24,12 +29,7 @@ def require_file(network_file: Path | None) -> Path:
 
 
 def load_dimp_network(
-    network_file: Path | None,
-    device: torch.device,
-    objective: str = "network",
-    *,
-    engine: str = "torch",
-    threads: int = 1,
+    network_file: Path | None, device: torch.device, objective: str = "network"
 ) -> DiMPNet:
     """The network of a checkpoint, its batch norms folded, on ``device``.
 
@@ -38,8 +38,6 @@ def load_dimp_network(
         device: where to.
         objective: "network": its own online loss; "density": PrDiMP's, with PrDiMP's published numbers where the
             network was made for another loss. That is how PrDiMP's parameters run on the bundled network.
-        engine: what computes its frozen part, see :mod:`ltr.engine`.
-        threads: most threads of that engine.
 
     Raises:
         ValueError: if no file is given, or the file holds another kind of network.
@@ -52,12 +50,19 @@ def load_dimp_network(
     own = network.classifier.filter_optimizer
     if objective == "density" and not isinstance(own, DensityOptimizer):
         network.classifier.filter_optimizer = DensityOptimizer(own.num_iter, own.feature_stride).to(device).eval()
-    network = prepare_for_inference(network, channels_last=device.type != "mps")
-    attach_engine(network, engine, device, threads)
+    return prepare_for_inference(network, channels_last=device.type != "mps")
+
+
+def with_engine(network: BackboneAndBoxHead, params: TrackerParams, device: torch.device) -> BackboneAndBoxHead:
+    """The network, with the engine that the parameters ask for."""
+    attach_engine(network, wanted_engine(params.engine), device, most_threads(params.cpu_threads))
     return network
 
 
-def torch_threads(network: DiMPNet, most: int) -> int:
-    """Threads that torch's own part of a frame deserves: one, unless torch computes large convolutions too."""
+def describe_computing(network: BackboneAndBoxHead, params: TrackerParams) -> dict[str, Any]:
+    """The engine that runs and its threads, and torch's: one, unless torch computes large convolutions too."""
     size = sum(parameter.numel() for parameter in network.feature_extractor.parameters())
-    return most if network.engine is None and size > SMALL_BACKBONE else 1
+    most, large = most_threads(params.cpu_threads), size > SMALL_BACKBONE
+    if network.engine is None:
+        return {"engine": "torch", "cpu_threads": most, "torch_threads": most if large else 1}
+    return {"engine": "onnxruntime", "cpu_threads": most, "torch_threads": 1}
