@@ -14,7 +14,8 @@ from pytracking.analysis.moments import Moment, overlaps, worst_moments
 from pytracking.analysis.plots import COLOURS
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.contact_sheet import draw_box
-from pytracking.utils.files import replacing, write_text
+from pytracking.utils.files import write_text
+from pytracking.utils.video_writer import VideoWriter
 
 TEMPLATE = Path(__file__).with_name("playback.html")
 TRUTH_COLOUR = "#39FF14"  # annotations are green everywhere in this project
@@ -76,18 +77,11 @@ def write_page(
 
 
 def write_video(path: Path, sequence: Sequence, boxes: dict[str, np.ndarray], fps: float = 20.0) -> None:
-    """Writes an MP4 with the annotation, all boxes, and a legend with the overlap of each frame."""
+    """Writes a video with the annotation, all boxes, and below the picture a legend with the overlap of each frame."""
     scores = {name: overlaps(array, sequence) for name, array in boxes.items()}
-    height, width = sequence.load_frame(0).shape[:2]
-    with replacing(path) as temporary:
-        writer = cv2.VideoWriter(str(temporary), cv2.VideoWriter_fourcc(*"mp4v"), fps, (width, height))
-        if not writer.isOpened():
-            raise OSError(f"{path}: this OpenCV cannot write such a video; give a name that ends in .mp4")
-        try:
-            for frame in drawn_frames(sequence, boxes, scores):
-                writer.write(cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
-        finally:
-            writer.release()
+    with VideoWriter(path, fps) as writer:
+        for frame in drawn_frames(sequence, boxes, scores):
+            writer.write(frame)
 
 
 def drawn_frames(
@@ -105,8 +99,7 @@ def drawn_frames(
             draw_box(frame, array[index], _rgb(colour), thickness)
             overlap = scores[name][index]
             lines.append((name if np.isnan(overlap) else f"{name}  {overlap:.2f}", colour))
-        _legend(frame, lines)
-        yield frame
+        yield np.vstack([frame, _legend(frame.shape[1], lines)])
 
 
 def _shown_truth(sequence: Sequence) -> np.ndarray:
@@ -142,15 +135,18 @@ def _plain_boxes(boxes: np.ndarray) -> list[list[float] | None]:
     return [None if np.isnan(box).any() else [round(float(value), 1) for value in box] for box in boxes]
 
 
-def _legend(frame: np.ndarray, lines: list[tuple[str, str]]) -> None:
-    size = max(0.35, frame.shape[1] / 1400)
+def _legend(width: int, lines: list[tuple[str, str]]) -> np.ndarray:
+    """A dark strip with the lines, two side by side where they fit: text on the picture would hide the target."""
+    size = max(0.35, width / 1400)
     step = round(30 * size)
-    width = max(cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, size, 1)[0][0] for text, _ in lines) + step
-    corner = frame[: step * len(lines) + step // 2, :width]
-    corner //= 3  # the text stays readable on any picture
-    for row, (text, colour) in enumerate(lines, start=1):
-        spot = (step // 2, step * row)
-        cv2.putText(frame, text, spot, cv2.FONT_HERSHEY_SIMPLEX, size, _rgb(colour), 1, cv2.LINE_AA)
+    widest = max(cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, size, 1)[0][0] for text, _ in lines)
+    columns = 2 if 2 * (widest + step) <= width else 1
+    rows = -(-len(lines) // columns)
+    strip = np.full((step * rows + step // 2, width, 3), 24, np.uint8)
+    for place, (text, colour) in enumerate(lines):
+        spot = (step // 2 + width // 2 * (place % columns), step * (place // columns + 1))
+        cv2.putText(strip, text, spot, cv2.FONT_HERSHEY_SIMPLEX, size, _rgb(colour), 1, cv2.LINE_AA)
+    return strip
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:

@@ -18,6 +18,7 @@ from pytracking.evaluation.results import result_dir
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.sequence import Sequence, SequenceError
 from pytracking.utils.names import unknown_name_message
+from pytracking.utils.notices import Notice
 
 
 class UnknownTrackerError(ValueError):
@@ -32,7 +33,7 @@ class MissingWeightsError(FileNotFoundError):
     """A tracker's network is not on this machine."""
 
 
-class FallbackWeightsWarning(UserWarning):
+class FallbackWeightsWarning(Notice):
     """A tracker runs on a bundled network because the paper's is not on this machine."""
 
 

@@ -122,6 +122,7 @@ def test_interrupt_keeps_what_is_done(video, results, monkeypatch, capsys):
         (["{video}", "--optional_box", "500", "500", "10", "10"], "box"),
         (["{video}", "--optional_box", "1", "1", "0", "10"], "box"),
         (["{video}", *BOX, "--save", "out.gif"], "must end in"),
+        (["{video}", *BOX, "--start_frame", "0"], "--start_frame"),
     ],
 )
 def test_wrong_input_is_named(arguments, message, video, tmp_path, results, capsys):
@@ -140,8 +141,8 @@ def test_memory_does_not_grow_with_ten_thousand_frames(tmp_path):
     class Endless(FrameSource):
         name, fps, length = "endless", 25.0, 10_000
 
-        def __iter__(self):
-            for index in range(self.length):
+        def frames(self, start=0):
+            for index in range(start, self.length):
                 yield moving_square(index)
 
     recorder = Recorder(tmp_path, "endless", {})
@@ -167,3 +168,62 @@ def test_a_crash_leaves_the_rows_that_were_written(tmp_path):
 def test_streams_and_cameras_that_do_not_answer(capsys):
     with pytest.raises(VideoError, match="camera 97"):
         open_source("97")
+
+
+def test_without_a_screen_and_without_flags_the_boxes_are_kept(video, results, capsys):
+    assert run(video, *BOX) == 0
+    assert len(read_boxes(results / "identity" / "default" / "videos" / "clip.txt")) == 12
+    assert "--save_results" in capsys.readouterr().err
+
+
+def interrupt_after(monkeypatch, frames: int) -> None:
+    original, seen = run_video._write_step, []
+
+    def interrupt(step, *rest):
+        original(step, *rest)
+        seen.append(step.index)
+        if len(seen) == frames:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_video, "_write_step", interrupt)
+
+
+def test_an_interrupted_run_does_not_replace_a_complete_one(video, results, monkeypatch):
+    folder = results / "identity" / "default" / "videos"
+    assert run(video, *BOX) == 0
+    interrupt_after(monkeypatch, 4)
+    assert run(video, *BOX) == 130
+    assert len(read_boxes(folder / "clip.txt")) == 12 and len(read_boxes(folder / "clip_partial.txt")) == 4
+    monkeypatch.undo()
+
+
+def test_another_video_of_the_same_name_has_files_of_its_own(video, results, tmp_path):
+    (tmp_path / "other").mkdir()
+    other = write_video(tmp_path / "other" / "clip.avi", 7)
+    assert run(video, *BOX) == run(other, *BOX) == run(other, *BOX) == 0
+    folder = results / "identity" / "default" / "videos"
+    lengths = {path.stem: len(json.loads(path.read_text())["frames"]) for path in folder.glob("*.json")}
+    assert sorted(lengths.values()) == [7, 12] and lengths["clip"] == 12
+
+
+def test_starting_at_a_later_frame(video, results):
+    assert run(video, *BOX, "--start_frame", "5") == 0
+    with open(results / "identity" / "default" / "videos" / "clip.csv", newline="") as stream:
+        assert [int(row["frame"]) for row in csv.DictReader(stream)] == list(range(5, 13))
+
+
+def test_a_frame_read_before_is_found_again_exactly(tmp_path):
+    """Numbers are painted into the frames: going back must give the very same ones."""
+    writer = cv2.VideoWriter(str(tmp_path / "n.mp4"), cv2.VideoWriter_fourcc(*"mp4v"), 29.97, (160, 64))
+    for index in range(120):
+        frame = np.full((64, 160, 3), 30, np.uint8)
+        for bit in range(7):
+            frame[10:50, 8 + 20 * bit : 24 + 20 * bit] = 230 if index >> bit & 1 else 30
+        writer.write(frame)
+    writer.release()
+    number = lambda frame: sum((frame[30, 16 + 20 * bit, 0] > 128) << bit for bit in range(7))  # noqa: E731
+    with open_source(str(tmp_path / "n.mp4")) as source:
+        assert [number(frame) for frame in source] == list(range(120))
+        for start in (40, 7, 100, 0, 41):
+            later = source.frames(start)
+            assert [number(next(later)) for _ in range(3)] == [start, start + 1, start + 2]
