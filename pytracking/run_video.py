@@ -17,13 +17,13 @@ from pytracking.evaluation.handle import TrackerHandle
 from pytracking.evaluation.tracker import MissingWeightsError, UnknownTrackerError
 from pytracking.utils.boxes import BoxError
 from pytracking.utils.notices import show_warnings_plainly
+from pytracking.utils.video_writer import VideoWriter
 from pytracking.video.box_choice import NoBoxError, draw_with_mouse, has_screen
 from pytracking.video.overlay import draw_output
 from pytracking.video.recorder import COMPLETE, Recorder
 from pytracking.video.sources import FrameSource, open_source
 from pytracking.video.tracking import READ_ERRORS, TrackedFrame, track_video
 from pytracking.video.window import Window
-from pytracking.utils.video_writer import VideoWriter
 
 USER_ERRORS = (*READ_ERRORS, MissingWeightsError, UnknownTrackerError, NoBoxError, BoxError, ValueError, OSError)
 
@@ -34,7 +34,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("tracker_param", help="file in pytracking/parameter/<tracker>, e.g. default")
     parser.add_argument("video", help="video file, folder of frames, rtsp:// or http:// address, or demo:NAME")
     parser.add_argument("--optional_box", type=float, nargs=4, metavar=("X", "Y", "W", "H"), help="in the first frame")
-    parser.add_argument("--start_frame", type=int, default=1, metavar="N", help="start here, counted from 1 (default: 1)")
+    parser.add_argument("--start_frame", type=int, default=1, metavar="N", help="counted from 1, which is the default")
     parser.add_argument("--save", type=Path, metavar="OUT.mp4", help="write a video with box, score and speed drawn")
     parser.add_argument("--save_results", action="store_true", help="write boxes, times and scores (txt, CSV, JSON)")
     parser.add_argument("--no_display", action="store_true", help="open no window")

@@ -15,6 +15,7 @@ from pytracking.analysis.plots import COLOURS
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.contact_sheet import draw_box
 from pytracking.utils.files import write_text
+from pytracking.utils.legend import legend
 from pytracking.utils.video_writer import VideoWriter
 
 TEMPLATE = Path(__file__).with_name("playback.html")
@@ -99,7 +100,7 @@ def drawn_frames(
             draw_box(frame, array[index], _rgb(colour), thickness)
             overlap = scores[name][index]
             lines.append((name if np.isnan(overlap) else f"{name}  {overlap:.2f}", colour))
-        yield np.vstack([frame, _legend(frame.shape[1], lines)])
+        yield np.vstack([frame, legend(frame.shape[1], [(text, _rgb(colour)) for text, colour in lines])])
 
 
 def _shown_truth(sequence: Sequence) -> np.ndarray:
@@ -133,20 +134,6 @@ def _encode(sequence: Sequence, indices: list[int], most_width: int) -> tuple[li
 
 def _plain_boxes(boxes: np.ndarray) -> list[list[float] | None]:
     return [None if np.isnan(box).any() else [round(float(value), 1) for value in box] for box in boxes]
-
-
-def _legend(width: int, lines: list[tuple[str, str]]) -> np.ndarray:
-    """A dark strip with the lines, two side by side where they fit: text on the picture would hide the target."""
-    size = max(0.35, width / 1400)
-    step = round(30 * size)
-    widest = max(cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, size, 1)[0][0] for text, _ in lines)
-    columns = 2 if 2 * (widest + step) <= width else 1
-    rows = -(-len(lines) // columns)
-    strip = np.full((step * rows + step // 2, width, 3), 24, np.uint8)
-    for place, (text, colour) in enumerate(lines):
-        spot = (step // 2 + width // 2 * (place % columns), step * (place // columns + 1))
-        cv2.putText(strip, text, spot, cv2.FONT_HERSHEY_SIMPLEX, size, _rgb(colour), 1, cv2.LINE_AA)
-    return strip
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:

@@ -152,7 +152,8 @@ class VideoWriter:
             except OSError as error:
                 raise OSError(f"{self._path}: {error}; try a name that ends in .avi") from error
         if (width, height) != self._size:
-            raise ValueError(f"{self._path}: a frame of {width}x{height} after frames of {self._size[0]}x{self._size[1]}")
+            first = f"{self._size[0]}x{self._size[1]}"
+            raise ValueError(f"{self._path}: a frame of {width}x{height} after frames of {first}")
         if width % 2 or height % 2:  # H.264 halves the colours' resolution: it wants even sizes
             frame = cv2.copyMakeBorder(frame, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
         self._encoder.write(frame)

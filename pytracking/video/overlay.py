@@ -6,9 +6,12 @@ from typing import Any
 import cv2
 import numpy as np
 
+from pytracking.utils.legend import legend
+
 # RGB; a flag other than "normal" changes the box's colour, so that doubt is seen without reading
 FLAG_COLOURS = {"normal": (255, 140, 0), "hard_negative": (255, 215, 0), "uncertain": (80, 170, 255)}
 LOST_COLOUR = (200, 60, 60)
+TRACKER_COLOURS = ((255, 138, 61), (86, 180, 233))  # first, second: as on the page
 
 
 def draw_output(frame: np.ndarray, output: dict[str, Any], caption: str = "") -> np.ndarray:
@@ -35,3 +38,21 @@ def _write_line(picture: np.ndarray, text: str) -> None:
     strip = picture[: height + base + 8, : width + 12]
     strip[:] = (strip * 0.35).astype(np.uint8)  # dark, so that white text can be read on any background
     cv2.putText(picture, text, (6, height + 4), cv2.FONT_HERSHEY_SIMPLEX, scale, (255, 255, 255), 1, cv2.LINE_AA)
+
+
+def draw_boxes(frame: np.ndarray, outputs: list[tuple[str, dict[str, Any]]]) -> np.ndarray:
+    """A copy of the frame with several trackers' boxes, each in its colour, and a line below with their names.
+
+    Args:
+        frame: RGB uint8.
+        outputs: tracker and output (``box``, ``score``) of each box.
+    """
+    picture = frame.copy()
+    thickness = max(1, round(frame.shape[1] / 300))
+    names = list(dict.fromkeys(name for name, _ in outputs))
+    for name, output in outputs:
+        x, y, w, h = (round(float(value)) for value in output["box"])
+        colour = TRACKER_COLOURS[names.index(name) % len(TRACKER_COLOURS)]
+        cv2.rectangle(picture, (x, y), (x + w, y + h), colour, thickness, cv2.LINE_AA)
+    lines = [(name, TRACKER_COLOURS[place % len(TRACKER_COLOURS)]) for place, name in enumerate(names)]
+    return np.vstack([picture, legend(frame.shape[1], lines)])

@@ -75,7 +75,8 @@ def test_a_moment_says_that_its_value_is_a_mean() -> None:
 def test_the_videos_legend_leaves_the_picture_alone(folder_dataset: Path) -> None:
     sequence = get_dataset(f"folder:{folder_dataset}")[0]
     far = np.tile([150.0, 110, 8, 8], (30, 1))
-    frame = next(drawn_frames(sequence, {"a tracker": far, "another": far}, {"a tracker": far[:, 0], "another": far[:, 0]}))
+    boxes = {"a tracker": far, "another": far}
+    frame = next(drawn_frames(sequence, boxes, {name: far[:, 0] for name in boxes}))
     assert frame.shape[0] > 120, "the legend stands below"
     x, y, w, h = sequence.ground_truth_rect[0]
     original = sequence.load_frame(0).astype(int)

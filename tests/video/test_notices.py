@@ -12,8 +12,14 @@ LOAD = "import pytracking; pytracking.load('rls_dimp', 'default', device='cpu')"
 
 @pytest.fixture
 def shell(tmp_path):
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), "PYTRACKING_NETWORK_PATH": str(tmp_path), "OMP_NUM_THREADS": "1",
-                 "PYTRACKING_RESULTS_PATH": str(tmp_path / "results"), "PYTRACKING_CONFIG": str(tmp_path / "none.toml")}
+    variables = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "PYTRACKING_NETWORK_PATH": str(tmp_path),
+        "PYTRACKING_RESULTS_PATH": str(tmp_path / "results"),
+        "PYTRACKING_CONFIG": str(tmp_path / "none.toml"),
+    }
 
     def run(*arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=variables, cwd=tmp_path)
