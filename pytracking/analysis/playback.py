@@ -4,6 +4,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from pytracking.utils.legend import legend
 from pytracking.utils.video_writer import VideoWriter
 
 TEMPLATE = Path(__file__).with_name("playback.html")
+SHARED = Path(__file__).parents[1] / "web" / "static" / "shared"  # look and components of the tracking page
 TRUTH_COLOUR = "#39FF14"  # annotations are green everywhere in this project
 TRACKER_COLOURS = tuple(colour for colour in COLOURS if colour not in ("#009E73", "#000000"))  # green is taken
 MOST_FRAMES = 600  # in a page; longer sequences are thinned, the worst moments kept
@@ -58,23 +60,34 @@ def write_page(
         "scale": scale,
         "fps": fps,
         "truth": _plain_boxes(_shown_truth(sequence)),
-        "truth_colour": TRUTH_COLOUR,
         "trackers": [
             {
                 "name": name,
-                "colour": TRACKER_COLOURS[place % len(TRACKER_COLOURS)],
                 "boxes": _plain_boxes(array),
                 "overlap": [None if np.isnan(value) else round(float(value), 3) for value in scores[name]],
             }
-            for place, (name, array) in enumerate(boxes.items())
+            for name, array in boxes.items()
         ],
         "moments": [{"frame": moment.frame, "text": moment.text} for moment in moments],
         "images": images,
     }
-    page = TEMPLATE.read_text(encoding="utf-8").replace("__TITLE__", html.escape(sequence.name))
-    # "</" inside the data would end the script element
-    write_text(path, page.replace("__DATA__", json.dumps(data, separators=(",", ":")).replace("</", "<\\/")))
+    parts = {
+        "__TITLE__": html.escape(sequence.name),
+        "__STYLE__": (SHARED / "style.css").read_text(encoding="utf-8"),
+        "__SCRIPT__": _script(),
+        # "</" inside the data would end the script element
+        "__DATA__": json.dumps(data, separators=(",", ":")).replace("</", "<\\/"),
+    }
+    page = TEMPLATE.read_text(encoding="utf-8")
+    write_text(path, re.sub("|".join(parts), lambda mark: parts[mark.group()], page))
     return moments
+
+
+def _script() -> str:
+    """The tracking page's modules and this page's own as one script: a file that is opened from disk cannot import."""
+    files = [*(SHARED / name for name in ("colours.js", "drawing.js", "timeline.js")), TEMPLATE.with_suffix(".js")]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    return re.sub(r"^(import .*;|export )", "", text, flags=re.MULTILINE)
 
 
 def write_video(path: Path, sequence: Sequence, boxes: dict[str, np.ndarray], fps: float = 20.0) -> None:

@@ -37,6 +37,9 @@ class CameraSource(FrameSource):
             return False
         return True
 
+    def has_picture(self) -> bool:
+        return self._closed or not self._pictures.empty()
+
     def frames(self, start: int = 0) -> Iterator[np.ndarray]:
         """Goes on with what arrives; only the last frame can be had again."""
         index = 0 if self._last is None else self._last[0] + 1

@@ -1,11 +1,18 @@
 """The trackers that the page offers: a few to start with, the rest, and why some of them cannot run here."""
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 
 from pytracking.evaluation.handle import TrackerHandle
-from pytracking.evaluation.tracker import MissingWeightsError, Tracker, parameter_names, tracker_names
+from pytracking.evaluation.tracker import (
+    FallbackWeightsWarning,
+    MissingWeightsError,
+    Tracker,
+    parameter_names,
+    tracker_names,
+)
 from pytracking.web.security import without_paths
 from pytracking.web.settings import WebSettings
 
@@ -68,9 +75,11 @@ def _offer(name: str) -> Offer:
 def _reason(name: str) -> str | None:
     tracker, _, parameter = name.partition("/")
     try:
-        spec = Tracker(tracker, parameter)
-        if spec.weights.file is None or tracker == "opencv":
-            spec.create_tracker()  # cheap: there is no network to load
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWeightsWarning)  # the page names the network of each run
+            spec = Tracker(tracker, parameter)
+            if spec.weights.file is None or tracker == "opencv":
+                spec.create_tracker()  # cheap: there is no network to load
     except MissingWeightsError as error:
         return without_paths(str(error)).partition(": ")[2]
     except (ImportError, OSError, ValueError) as error:

@@ -58,7 +58,7 @@ class TrackingSession:
     def take_picture(self, picture: bytes) -> None:
         """A frame of the page's camera."""
         if self._camera is not None and self._camera.put(picture):
-            self.steering.last_word = time.monotonic()
+            self.steering.nudge()
 
     def _emit(self, kind: str, **content: Any) -> None:
         self._send({"type": kind, "run": self.run.id, **content})
@@ -88,9 +88,10 @@ class TrackingSession:
 
     def _track(self, source: FrameSource, handles: dict[str, TrackerHandle]) -> str:
         index, targets = self.run.start.frame, self.run.start.objects
+        limits, ready = self._settings, (lambda: True) if self._camera is None else self._camera.has_picture
         frames = source.frames(index)
-        while index < self.run.start.frame + self._settings.max_frames:
-            if not self.steering.wait_for_turn(index, self._settings.frames_in_flight, self._settings.idle_seconds):
+        while index < self.run.start.frame + limits.max_frames:
+            if not self.steering.wait_for_turn(index, limits.frames_in_flight, limits.idle_seconds, ready):
                 return "stopped"
             asked = self.steering.take_correction()
             correction = self._usable(asked, index)
@@ -107,7 +108,7 @@ class TrackingSession:
             outputs = [run_tracker(name, handle, frame, targets) for name, handle in handles.items()]
             self._note(source, index, frame, outputs, correction is not None)
             index, targets = index + 1, ()
-        return f"stopped: no more than {self._settings.max_frames} frames are kept"
+        return f"stopped: no more than {limits.max_frames} frames are kept"
 
     def _usable(self, correction: Correct | None, index: int) -> Correct | None:
         """A correction of a frame that this run has; a camera can only go on from its last one."""

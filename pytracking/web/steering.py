@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pytracking.web.messages import Command, Correct, Drawn, Message
@@ -42,15 +43,30 @@ class Steering:
         else:
             self.paused = name == "pause"
 
-    def wait_for_turn(self, index: int, in_flight: int, idle_seconds: float) -> bool:
-        """Blocks until frame ``index`` may be tracked, or a correction came; False ends the session."""
+    def nudge(self) -> None:
+        """Something else happened that a session may be waiting for."""
+        with self.changed:
+            self.last_word = time.monotonic()
+            self.changed.notify_all()
+
+    def wait_for_turn(
+        self, index: int, in_flight: int, idle_seconds: float, ready: Callable[[], bool] = lambda: True
+    ) -> bool:
+        """Blocks until frame ``index`` may be tracked, or a correction came; False ends the session.
+
+        Args:
+            index: of the frame.
+            in_flight: frames that may be sent but not yet drawn.
+            idle_seconds: without a word of the page, after which the session ends.
+            ready: whether the frame is there; whoever changes that calls :meth:`nudge`.
+        """
         with self.changed:
             while True:
                 if self.stopped or time.monotonic() - self.last_word > idle_seconds:
                     return False
                 if self.correction is not None:
                     return True
-                if index - self.drawn <= in_flight:
+                if index - self.drawn <= in_flight and ready():
                     if not self.paused:
                         return True
                     if self.steps > 0:

@@ -26,7 +26,7 @@ export function drawInsight() {
     at("insight").replaceChildren(...run.trackers.map(panel));
   }
   run.trackers.forEach(fillPanel);
-  for (const key of keys(run)) drawChart(key, run);
+  keys(run).forEach((key, place) => drawChart(key, run, run.trackers.length + place));
 }
 
 function panel(tracker, place) {
@@ -34,7 +34,7 @@ function panel(tracker, place) {
   map.setAttribute("role", "img");
   map.setAttribute("aria-label", `Score map of ${tracker.name}`);
   const head = element("h2", { className: `place-${place}`, textContent: titleOf(tracker.name) });
-  return element("article", { className: "card panel" }, head, map, element("dl", { className: "numbers" }));
+  return element("article", { className: "card panel" }, head, map, element("dl", { className: "numbers" }), element("p", { className: "hint network" }));
 }
 
 function fillPanel(tracker, place) {
@@ -44,12 +44,13 @@ function fillPanel(tracker, place) {
   const map = state.message?.trackers?.[place]?.objects[0].score_map;
   card.querySelector(".map").hidden = !map;
   if (map) drawMap(card.querySelector(".map"), map);
+  const network = run.networks[tracker.name];
+  card.querySelector(".network").textContent = network ? `network ${network}` : "";
   const facts = {};
   if (row && row.score !== null) facts.score = row.score.toFixed(2);
   if (row?.flag) facts.state = FLAG_TEXT[row.flag];
   if (tracker.learns) facts.updates = tracker.updates;
-  if (row) facts.time = `${(1000 * row.seconds).toFixed(0)} ms`;
-  if (run.networks[tracker.name]) facts.network = run.networks[tracker.name];
+  if (row) facts.time = `${(1000 * row.seconds).toFixed(0)}\u00a0ms`;
   card.querySelector("dl").replaceChildren(...Object.entries(facts).flatMap(([name, value]) => [
     element("dt", { textContent: name }), element("dd", { textContent: value }),
   ]));
@@ -68,7 +69,7 @@ function keys(run) {
   return [...known, ...[...found].filter((key) => !KNOWN[key])];
 }
 
-function drawChart(key, run) {
+function drawChart(key, run, order) {
   const about = KNOWN[key] ?? { title: key.replaceAll("_", " "), line: "", text: (x) => x.toPrecision(3) };
   let card = at("insight").querySelector(`[data-key="${CSS.escape(key)}"]`);
   if (!card) {
@@ -80,6 +81,7 @@ function drawChart(key, run) {
     card.dataset.key = key;
     at("insight").append(card);
   }
+  card.style.order = order;
   const lines = run.trackers.map((tracker, place) => ({ column: tracker.learner.get(key), place })).filter(({ column }) => column?.count && spread(column)[1]);
   const shownPlace = Math.min(Math.max(0, state.shown - run.start), run.count - 1);
   card.querySelector(".values").replaceChildren(...lines.map(({ column, place }) => {

@@ -58,6 +58,7 @@ function drawTimeline() {
   } else drawMoments([]);
   at("legend").textContent = legend.length ? `${capital(legend.join(" · "))}. Click anywhere to see that moment.` : "Drag here to choose the frame to start at.";
   at("time").hidden = !state.video || (isCamera() && !run?.count);
+  at("timeline").classList.toggle("bare", !run?.count);
   timeline.update(content);
 }
 
@@ -85,7 +86,7 @@ function drawControls() {
   for (const id of ["step", "correct"]) at(id).hidden = !active;
   at("stop").hidden = phase === "idle";
   at("newest").hidden = !(active && run && state.shown < run.last && !state.following);
-  at("start").disabled = !(phase === "idle" && video && choice.box);
+  at("start").disabled = !(phase === "idle" && video && choice.box && chosen().length);
   at("start").textContent = choice.frame ? `Track from frame ${choice.frame + 1}` : "Track";
   at("view-a").classList.toggle("drawable", phase === "idle" || state.correcting);
   document.body.classList.toggle("correcting", state.correcting);
@@ -147,7 +148,6 @@ async function track() {
 
 async function openLink() {
   const link = readLink();
-  if (!link) return false;
   choose(link.trackers[0], link.trackers[1]);
   await chooseVideo(link.video, link);
   if (link.run) {
@@ -159,7 +159,6 @@ async function openLink() {
       say(`${state.run.count} frames of ${state.run.names.map(titleOf).join(" and ")}.`);
     } catch { /* the server has started again since: the set-up is there, one click repeats the run */ }
   }
-  return true;
 }
 
 function setMode(mode) {
@@ -241,10 +240,14 @@ window.trackingPage = { state, chosen, stage }; // for whoever scripts the page
 async function begin() {
   const server = await json("/api/server");
   Object.assign(state, { boot: server.boot, videoSuffix: server.video_suffix });
-  const [videos] = await Promise.all([listVideos(), listTrackers()]);
-  if (await openLink()) return;
-  if (videos.length) await chooseVideo(videos[0].id);
+  const trackers = listTrackers().then(redraw); // takes a moment at the server's first time; the picture does not wait
+  const videos = await listVideos();
+  if (readLink()) {
+    await trackers;
+    await openLink();
+  } else if (videos.length) await chooseVideo(videos[0].id);
   else say("Drop a video on the page, or use the camera.");
+  await trackers;
 }
 begin().catch((error) => say(error.message, true));
 redraw();

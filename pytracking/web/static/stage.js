@@ -2,6 +2,7 @@
 import { boxColour } from "./shared/colours.js";
 import { showBox, showPicture } from "./shared/drawing.js";
 import { at } from "./page.js";
+import { titleOf } from "./trackers.js";
 
 const views = [at("view-a"), at("view-b")];
 const captions = [at("caption-a"), at("caption-b")];
@@ -17,12 +18,13 @@ export function drawStage({ picture, rows, names, chosen }) {
   at("modes").hidden = !two;
   at("wipe-label").hidden = !(two && stage.mode === "wipe" && rows.length);
   at("views").dataset.count = side ? 2 : 1;
+  at("stage").dataset.mode = two ? stage.mode : "one";
   at("views").style.setProperty("--aspect", picture.width / picture.height);
   showPicture(views[0], picture);
   if (side) showPicture(views[1], picture);
   if (two && stage.mode === "wipe" && rows.length) drawWipe(rows);
   else rows.forEach((row, place) => showBox(views[side ? place : 0], row.box, boxColour(place), row));
-  if (chosen) for (const view of side ? views : [views[0]]) showBox(view, chosen, boxColour(side ? views.indexOf(view) : 0), { dash: [3, 3] });
+  if (chosen) for (const view of side ? views : [views[0]]) showBox(view, chosen, boxColour(5), { dash: [5, 4] });
   caption(side, rows, names);
 }
 
@@ -55,7 +57,7 @@ function label([name, row, place]) {
   if (row && row.score !== null) facts.push(`score ${row.score.toFixed(2)}`);
   if (row && FLAG_TEXT[row.flag]) facts.push(FLAG_TEXT[row.flag]);
   const strong = document.createElement("strong");
-  strong.textContent = name;
+  strong.textContent = titleOf(name);
   text.append(strong, facts.length ? ` ${facts.join(" · ")}` : "");
   return text;
 }
