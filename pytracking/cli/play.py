@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--worst", type=int, default=1, metavar="N", help="without --sequence: the N where the first two differ most"
     )
-    parser.add_argument("--video", action="store_true", help="write a video instead of a page (MP4; WebM without an H.264 encoder)")
-    parser.add_argument("--frames", type=int, default=MOST_FRAMES, help=f"most frames per page (default: {MOST_FRAMES})")
+    parser.add_argument("--video", action="store_true", help="write a video instead of a page")
+    parser.add_argument("--frames", type=int, default=MOST_FRAMES, help=f"of a page, at most (default: {MOST_FRAMES})")
     parser.add_argument("--fps", type=float, default=20.0, help="frames per second when playing (default: 20)")
     parser.add_argument("--output", type=Path, help="folder to write to (default: result_plot_path)")
     parser.add_argument("--results-path", type=Path, help="where results are")
