@@ -49,7 +49,6 @@ LONG_TERM = {
     "RLS-DiMP released": ("rls_dimp", "reference_long_term"),
 }
 COMPARED = "RLS-DiMP"
-RULE = "strict"  # of pytracking.analysis: frames in which the target is visible, sequences weigh the same
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -88,7 +87,7 @@ def main() -> int:
     print(report.summary())
     if report.failures:
         return 1
-    evaluation = evaluate(trackers, sequences, RULE)
+    evaluation = evaluate(trackers, sequences)
     tables = [values_table(evaluation, args.seeds)]
     if COMPARED in rows and len(rows) > 1:
         tables.append(difference_table(evaluation, COMPARED))
@@ -101,7 +100,8 @@ def main() -> int:
 
 def values_table(evaluation: Evaluation, seeds: int) -> Table:
     """AUC and precision of each learner, mean and interval over seeds."""
-    table = Table(f"{', '.join(evaluation.names)}: {seeds} seeds, rule '{RULE}'", ["learner", "AUC", "precision"])
+    title = f"{', '.join(evaluation.names)}: {seeds} seeds, rule '{evaluation.rule.name}'"
+    table = Table(title, ["learner", "AUC", "precision"])
     for scores in evaluation.trackers:
         summary = evaluation.summary(scores)
         columns = [Number(*mean_and_interval(values), 3) for values in (summary.auc, summary.precision)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import shlex
 import sys
 from pathlib import Path
 
@@ -47,6 +46,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
         if name == "plan":
             command.add_argument("--no-probe", action="store_true", help="do not try trackers to measure their speed")
         if name == "run":
+            command.add_argument("--overwrite", action="store_true", help="move results of other settings or data away")
             command.add_argument("--engine", choices=("local", "ray"), default="local")
             command.add_argument("--address", help="of a running Ray cluster: auto or HOST:PORT")
             command.add_argument("--gpus", type=float, default=0.0, help="share of a GPU for a task (ray)")
@@ -95,14 +95,15 @@ def _command(args: argparse.Namespace) -> int:
     jobs = jobs_of(experiment, selection)
     if args.command == "plan":
         plans = [plan for job in jobs for plan in plan_job(job, args.workers, probe=not args.no_probe)]
-        print(plan_table(plans, [problem for job in jobs for problem in job.problems], args.workers))
+        print(plan_table(plans, [str(problem) for job in jobs for problem in job.problems], args.workers))
         return 0
     if args.command == "status":
         print(status_table([row for job in jobs for row in status_of(job)]))
         return 0
     if args.command == "run":
         with _engine(args) as pool:
-            print("\n".join(run_experiment(experiment, jobs, workers=args.workers, pool=pool)))
+            options = {"workers": args.workers, "pool": pool, "overwrite": args.overwrite}
+            print("\n".join(run_experiment(experiment, jobs, **options)))
         return 0
     return _report(experiment, jobs, args)
 
@@ -120,18 +121,8 @@ def _engine(args: argparse.Namespace) -> contextlib.AbstractContextManager:
 def _report(experiment, jobs: list[Job], args: argparse.Namespace) -> int:
     from experiments.report import write_report
 
-    print(write_report(experiment, jobs, args.output, run_command(args)))
+    print(write_report(experiment, jobs, args.output))
     return 0
-
-
-def run_command(args: argparse.Namespace) -> str:
-    """The command that makes the results of a selection (without this machine's folders)."""
-    words = ["python -m experiments run", args.experiment]
-    words += ["--runs", str(args.runs)] if args.runs else []
-    for flag, values in (("--trackers", args.trackers), ("--sequences", args.sequences)):
-        words += [flag, *(shlex.quote(value) for value in values)] if values else []
-    words += ["--dataset", shlex.quote(args.dataset)] if args.dataset else []
-    return " ".join(words)
 
 
 def _cores() -> int:

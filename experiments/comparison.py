@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytracking.analysis.evaluate import Evaluation
+from pytracking.analysis.report import PAIRED
 from pytracking.analysis.statistics import PairedComparison, compare_paired
 from pytracking.analysis.tables import Number, Table
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_SEQUENCES = 30  # with more, a table by sequence is no longer read
-METHOD = "bootstrap interval, two-sided sign-flip permutation test"
 
 
 def sequence_means(evaluation: Evaluation) -> dict[str, np.ndarray]:
@@ -21,34 +21,22 @@ def sequence_means(evaluation: Evaluation) -> dict[str, np.ndarray]:
     return {tracker.name: evaluation.sequence_scores(tracker).mean(axis=0) for tracker in evaluation.trackers}
 
 
-def paired_values(evaluation: Evaluation) -> tuple[dict[str, np.ndarray], str]:
-    """Row label -> the values that are compared pair by pair, and what they are values of.
-
-    Runs of one sequence are not independent of each other as sequences are, so they are averaged first; where there is
-    but one sequence, its runs are all there is to pair.
-    """
-    if len(evaluation.names) > 1:
-        return sequence_means(evaluation), "over sequences (mean over runs)"
-    return {scores.name: evaluation.sequence_scores(scores)[:, 0] for scores in evaluation.trackers}, "over runs"
-
-
 def against_others(evaluation: Evaluation, reference: str) -> dict[str, PairedComparison]:
     """Row label -> the reference compared with it, for all rows but the reference."""
-    values, _ = paired_values(evaluation)
+    values = sequence_means(evaluation)
     return {label: compare_paired(values[reference], others) for label, others in values.items() if label != reference}
 
 
 def difference_table(evaluation: Evaluation, reference: str) -> Table:
-    """The reference against every other row, pair by pair: how much, and how sure."""
+    """The reference against every other row, sequence by sequence: how much, and how sure."""
     table = Table(
         f"{reference} minus the others: success (AUC)",
         ["against", "difference", "95 % interval", "p", "better on", "worse on", "equal on"],
     )
     for label, result in against_others(evaluation, reference).items():
-        interval = f"[{result.low:+.3f}, {result.high:+.3f}]"
-        numbers = [Number(result.difference, decimals=3), interval, Number(result.p_value, decimals=3)]
+        numbers = [Number(result.difference, decimals=3), result.interval, Number(result.p_value, decimals=3)]
         table.rows.append([label, *numbers, result.wins, result.losses, result.ties])
-    table.notes.append(f"{paired_values(evaluation)[1]}: {METHOD}")
+    table.notes.append(PAIRED)
     return table
 
 

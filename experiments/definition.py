@@ -5,6 +5,8 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytracking.analysis.rules import DEFAULT_RULE
+
 PUBLISHED = Path(__file__).parent / "published"
 
 
@@ -20,7 +22,7 @@ class Benchmark:
     trackers: dict[str, str]  # row label as in the paper -> "tracker:parameter" or "tracker:parameter@network"
     sequences: tuple[str, ...] | None = None  # only these of the dataset; a --dataset given instead is taken whole
     metrics: tuple[str, ...]  # columns, e.g. "success", "precision"; see experiments.scoring
-    rule: str = "pytracking"  # evaluator rule, printed with every table
+    rule: str = DEFAULT_RULE  # evaluator rule, printed with every table
     protocol: str = "ope"  # "ope": one pass, scored here; "server": packed for upload; "vot": reset-based
     why: str = ""  # a remark for the report
 

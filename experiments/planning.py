@@ -1,7 +1,6 @@
 """What an experiment will cost, before it is started: sequence-runs, frames, disk and hours at the measured speed."""
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from experiments.selection import Job
 from pytracking.evaluation import SequenceList, Tracker
+from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.evaluation.results import is_complete, read_times, times_file
 from pytracking.evaluation.running import torch_threads
 from pytracking.evaluation.sequence import Sequence
@@ -56,7 +56,7 @@ def plan_job(job: Job, workers: int, probe: bool = True) -> list[TrackerPlan]:
 
 def _plan_row(job: Job, label: str, runs: list[Tracker], workers: int, probe: bool) -> TrackerPlan:
     waiting, frames, done = 0, 0, 0
-    missing_weights = any(problem.startswith(f"{label}:") for problem in job.problems)
+    missing_weights = job.is_blocked(label)
     for tracker in runs:
         for sequence in job.sequences:
             if not missing_weights and is_complete(tracker.results_dir, sequence.name, len(sequence)):
@@ -110,17 +110,13 @@ def probed_sequences(sequences: SequenceList) -> list[Sequence]:
 
 def _time_frames(tracking: Any, sequence: Sequence) -> tuple[float, float, int]:
     """Seconds of the first frame, seconds of the next ones together, and how many these are."""
-    frames = [sequence.load_frame(index) for index in range(min(PROBE_FRAMES, len(sequence)))]
-    info = {**sequence.checked_init_info(frames[0]), "seed": 0}
-    start = time.perf_counter()
-    tracking.initialize(frames[0], info)
-    initialised = time.perf_counter()
-    tracked, end = 0, initialised
-    while tracked + 1 < len(frames) and end - initialised < PROBE_SECONDS:
+    loop = FrameLoop(tracking)
+    first = loop.start_sequence(sequence).seconds
+    others, tracked = 0.0, 0
+    while tracked + 1 < min(PROBE_FRAMES, len(sequence)) and others < PROBE_SECONDS:
         tracked += 1
-        tracking.track(frames[tracked], {"frame_index": tracked})
-        end = time.perf_counter()
-    return initialised - start, end - initialised, tracked
+        others += loop.next(sequence.load_frame(tracked)).seconds
+    return first, others, tracked
 
 
 def total_hours(plans: list[TrackerPlan], workers: int) -> float | None:

@@ -9,7 +9,7 @@ import numpy as np
 from experiments.comparison import MOST_SEQUENCES, difference_table, draw_differences, sequence_table
 from experiments.definition import Experiment
 from experiments.scoring import JobScores, score_job
-from experiments.selection import Job
+from experiments.selection import Job, Selection, short_name
 from experiments.vot_protocol import score_vot_job
 from pytracking.analysis.plots import draw_plot, save_figure
 from pytracking.analysis.report import hard_sequences
@@ -22,18 +22,24 @@ from pytracking.utils.files import write_text
 DIFFERS = "≠"  # marks a mean whose 95 % interval does not contain the published value
 
 
-def write_report(experiment: Experiment, jobs: list[Job], folder: Path | None = None, command: str = "") -> str:
+def write_report(experiment: Experiment, jobs: list[Job], folder: Path | None = None) -> str:
     """Writes ``report.md``, ``report.tex`` and the figures; returns the Markdown.
 
     Args:
         experiment: what was run.
         jobs: its benchmarks, selected as for ``run``.
-        folder: by default ``<results_path>/reports/<experiment>``.
-        command: that made the results, to stand in the report.
+        folder: by default ``<results_path>/reports/<experiment>``, with what is scaled down in its name.
+
+    Raises:
+        ValueError: if the folder holds the report of another selection, which must not be replaced by this one.
     """
-    folder = Path(folder) if folder else env_settings().results_path / "reports" / experiment.name
-    markdown, latex = [f"# {experiment.title}", ""], []
-    markdown += [f"Made by `{command}`.\n"] if command else []
+    selection = jobs[0].selection if jobs else Selection()
+    name = "-".join(filter(None, [experiment.name, selection.file_name]))
+    folder = Path(folder) if folder else env_settings().results_path / "reports" / name
+    made_by = f"Made by `{selection.run_command(experiment)}`."
+    _check_folder(folder, made_by)
+    scaled = selection.described(experiment)
+    markdown, latex = [f"# {experiment.title}" + (f" (scaled down: {scaled})" if scaled else ""), "", made_by, ""], []
     markdown += [f"{note}\n" for note in experiment.notes]
     for number, job in enumerate(jobs, start=1):
         if job.benchmark.protocol == "server":
@@ -44,12 +50,21 @@ def write_report(experiment: Experiment, jobs: list[Job], folder: Path | None = 
             markdown += [table.render("markdown"), ""]
             latex += [table.render("latex"), ""]
         markdown += [f"- {label}: {why}" for label, why in scores.unfinished.items()] + [""]
-        for path in _figures(experiment, scores, folder, f"{number}_{_file_name(job.benchmark.dataset)}"):
+        for path in _figures(experiment, scores, folder, f"{number}_{short_name(job.benchmark.dataset)}"):
             markdown += [f"![{path.stem}]({path.name})", ""]
     text = "\n".join(markdown).rstrip() + "\n"
     write_text(folder / "report.md", text)
     write_text(folder / "report.tex", "\n".join(latex))
     return text + f"\nwritten: {folder}"
+
+
+def _check_folder(folder: Path, made_by: str) -> None:
+    """A report of a few runs must not take the place of the full one, nor the other way round."""
+    path = folder / "report.md"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    before = next((line for line in lines if line.startswith("Made by `")), made_by)
+    if before != made_by:
+        raise ValueError(f"{path} holds another report ({before}), this one is: {made_by} Give another --output")
 
 
 def _tables(experiment: Experiment, job: Job, scores: JobScores) -> list[Table]:
@@ -74,7 +89,12 @@ def value_table(experiment: Experiment, job: Job, scores: JobScores) -> Table:
     """One row a tracker: mean and interval of each metric, the published number beside it."""
     published = experiment.published_values()
     metrics, dataset = job.benchmark.metrics, job.benchmark.dataset
-    in_paper = [metric for metric in metrics if any(f"{dataset}/{metric}" in row for row in published.values())]
+    # the paper's numbers are of whole benchmarks
+    in_paper = [
+        metric
+        for metric in metrics
+        if not job.selection.other_data and any(f"{dataset}/{metric}" in row for row in published.values())
+    ]
     header = ["Tracker", "Runs"]
     for metric in metrics:
         header += [metric, "paper"] if metric in in_paper else [metric]
@@ -88,8 +108,11 @@ def value_table(experiment: Experiment, job: Job, scores: JobScores) -> Table:
                 cells.append(_published_cell(published.get(label, {}).get(f"{dataset}/{metric}"), mean, width))
         speed = Number(scores.fps.get(label, float("nan")), decimals=1)
         table.rows.append([*cells, speed, Number(scores.memory.get(label, float("nan")), decimals=0)])
-    rule = RULES.get(job.benchmark.rule) if job.benchmark.protocol == "ope" else None
-    table.notes.append(f"rule '{job.benchmark.rule}'" + (f": {rule.summary}" if rule else ""))
+    if job.benchmark.protocol == "vot":
+        table.notes.append("reset-based protocol, scored by the official VOT toolkit")
+    else:
+        rule = RULES.get(job.benchmark.rule)
+        table.notes.append(f"rule '{job.benchmark.rule}'" + (f": {rule.summary}" if rule else ""))
     table.notes.append("± : 95 % interval of the mean over runs (Student's t); MiB: peak memory")
     if in_paper:
         table.notes.append(f"{DIFFERS} : the published value lies outside our interval")
@@ -134,11 +157,4 @@ def _server_note(job: Job) -> str:
 
 
 def _runnable(job: Job) -> list:
-    blocked = {problem.partition(":")[0] for problem in job.problems}
-    return [tracker for label, runs in job.trackers.items() if label not in blocked for tracker in runs[:1]]
-
-
-def _file_name(dataset: str) -> str:
-    kind, _, path = dataset.partition(":")
-    dataset = f"{kind}_{Path(path).name}" if path else kind
-    return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in dataset).strip("_")
+    return [tracker for label, runs in job.trackers.items() if not job.is_blocked(label) for tracker in runs[:1]]

@@ -16,9 +16,15 @@ class SequencesFailedError(RuntimeError):
 
 
 def run_experiment(
-    experiment: Experiment, jobs: list[Job], *, workers: int, pool: Pool | None = None, progress: bool = True
+    experiment: Experiment,
+    jobs: list[Job],
+    *,
+    workers: int,
+    pool: Pool | None = None,
+    progress: bool = True,
+    overwrite: bool = False,
 ) -> list[str]:
-    """Runs what is missing of every benchmark that can run.
+    """Runs what is missing of every benchmark that can run; ``overwrite`` is :func:`run_dataset`'s.
 
     Returns:
         A summary of each benchmark that ran, and a line for each failure.
@@ -30,13 +36,14 @@ def run_experiment(
     for job in jobs:
         dataset = job.benchmark.dataset
         if job.problems:
-            missing.append("\n".join(job.problems))
+            missing.append("\n".join(map(str, job.problems)))
             continue
         if job.benchmark.protocol == "vot":
-            repetitions = max(len(runs) for runs in job.trackers.values())
-            report = run_vot_job(job, repetitions, workers, progress)
+            report = run_vot_job(job, workers, progress)
         else:
-            report: RunReport = run_dataset(job.sequences, job.all_trackers, workers, progress=progress, pool=pool)
+            report: RunReport = run_dataset(
+                job.sequences, job.all_trackers, workers, progress=progress, pool=pool, overwrite=overwrite
+            )
         failures += len(report.failures)
         summaries.append(f"{dataset}: {report.summary()}")
     if missing and not summaries:

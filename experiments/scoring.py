@@ -46,7 +46,7 @@ def score_job(job: Job, progress: bool = False) -> JobScores:
     """Scores the rows whose results are complete; the others are named, not guessed."""
     finished, unfinished = {}, {}
     for label, runs in job.trackers.items():
-        if any(problem.startswith(f"{label}:") for problem in job.problems):
+        if job.is_blocked(label):
             unfinished[label] = "its network is missing"
             continue
         absent = [

@@ -1,7 +1,10 @@
 """From an experiment's definition to what really runs: the sequences, each tracker's runs, and what is missing."""
 from __future__ import annotations
 
+import hashlib
+import shlex
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from experiments.definition import Benchmark, Experiment, TrackerName
 from pytracking.evaluation import SequenceList, Tracker, get_dataset
@@ -11,7 +14,7 @@ from pytracking.evaluation.tracker import MissingWeightsError, UnknownTrackerErr
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """How to scale an experiment down; None takes what the definition says."""
+    """How an experiment is scaled down; None takes what the definition says."""
 
     runs: int | None = None
     trackers: tuple[str, ...] | None = None  # row labels, or TRACKER:PARAMETER
@@ -22,15 +25,81 @@ class Selection:
         if self.runs is not None and self.runs < 1:
             raise ValueError(f"--runs must be at least 1, not {self.runs}")
 
+    def differing_from(self, experiment: Experiment) -> Selection:
+        """Only what changes the experiment: what it says anyway is None."""
+        rows = [row for benchmark in experiment.benchmarks for row in benchmark.trackers.items()]
+        return replace(
+            self,
+            runs=None if self.runs == experiment.runs else self.runs,
+            trackers=None if all(self.has_row(*row) for row in rows) else self.trackers,
+        )
+
+    def has_row(self, label: str, text: str) -> bool:
+        """Whether a row belongs to it, by its label or its TRACKER:PARAMETER."""
+        return self.trackers is None or bool({label, text} & set(self.trackers))
+
+    @property
+    def other_data(self) -> bool:
+        """Whether it runs on other sequences than the experiment's, so that published numbers are of something else."""
+        return self.sequences is not None or self.dataset is not None
+
+    def described(self, experiment: Experiment) -> str:
+        """What is different, for titles; empty where nothing is."""
+        parts = [] if self.runs is None else [f"{self.runs} instead of {experiment.runs} runs"]
+        for kind, names in (("trackers", self.trackers), ("sequences", self.sequences)):
+            if names is not None:
+                parts.append(f"only the {kind} {', '.join(names)}" if len(names) <= 5 else f"only {len(names)} {kind}")
+        return "; ".join(parts + ([] if self.dataset is None else [f"on {self.dataset}"]))
+
+    @property
+    def file_name(self) -> str:
+        """A name for folders: different for every selection, empty for the whole experiment."""
+        parts = [] if self.runs is None else [f"runs{self.runs}"]
+        named = {"trackers": self.trackers, "sequences": self.sequences}
+        parts += [f"{kind}{len(names)}" for kind, names in named.items() if names is not None]
+        parts += [] if self.dataset is None else [f"on_{short_name(self.dataset)}"]
+        if any(value is not None for value in (self.trackers, self.sequences, self.dataset)):
+            content = repr((sorted(self.trackers or ()), sorted(self.sequences or ()), self.dataset))
+            parts.append(hashlib.blake2b(content.encode(), digest_size=4).hexdigest())
+        return "-".join(parts)
+
+    def run_command(self, experiment: Experiment) -> str:
+        """The command that makes the results (without this machine's folders)."""
+        words = ["python -m experiments run", experiment.name]
+        words += [] if self.runs is None else ["--runs", str(self.runs)]
+        for flag, values in (("--trackers", self.trackers), ("--sequences", self.sequences)):
+            words += [] if values is None else [flag, *(shlex.quote(value) for value in values)]
+        return " ".join(words + ([] if self.dataset is None else ["--dataset", shlex.quote(self.dataset)]))
+
+
+def short_name(dataset: str) -> str:
+    """A dataset's name for files; of a folder its last part."""
+    kind, _, path = dataset.partition(":")
+    name = f"{kind}_{Path(path).name}" if path else kind
+    return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name).strip("_")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is missing, with the remedy."""
+
+    message: str
+    label: str | None = None  # the row that cannot run; None: the whole benchmark cannot
+
+    def __str__(self) -> str:
+        return self.message if self.label is None else f"{self.label}: {self.message}"
+
 
 @dataclass
 class Job:
-    """One benchmark, ready to run: every tracker of it once a run, on every sequence."""
+    """One benchmark, ready to run: every tracker of it once per run, on every sequence."""
 
     benchmark: Benchmark
     sequences: SequenceList = field(default_factory=SequenceList)
     trackers: dict[str, list[Tracker]] = field(default_factory=dict)  # row label -> its runs
-    problems: list[str] = field(default_factory=list)  # what is missing, with the remedy
+    problems: list[Problem] = field(default_factory=list)
+    selection: Selection = field(default_factory=Selection)  # how it differs from the experiment
+    defined_dataset: str = ""  # the benchmark's dataset in the definition, which --dataset may have replaced
 
     @property
     def all_trackers(self) -> list[Tracker]:
@@ -41,6 +110,10 @@ class Job:
         """Frames of one run of one tracker."""
         return sum(len(sequence) for sequence in self.sequences)
 
+    def is_blocked(self, label: str) -> bool:
+        """Whether a row cannot run because its tracker or network is missing."""
+        return any(problem.label == label for problem in self.problems)
+
 
 def jobs_of(experiment: Experiment, selection: Selection) -> list[Job]:
     """The experiment's benchmarks with what is there and what is not.
@@ -49,6 +122,7 @@ def jobs_of(experiment: Experiment, selection: Selection) -> list[Job]:
         ValueError: if the selection names a tracker or sequence that the experiment does not have.
     """
     _check_trackers(experiment, selection)
+    selection = selection.differing_from(experiment)
     jobs = [_job(experiment, benchmark, selection) for benchmark in experiment.benchmarks]
     if selection.sequences is not None and not any(job.problems for job in jobs):
         unknown = sorted(set(selection.sequences) - {sequence.name for job in jobs for sequence in job.sequences})
@@ -67,9 +141,10 @@ def _check_trackers(experiment: Experiment, selection: Selection) -> None:
 
 
 def _job(experiment: Experiment, benchmark: Benchmark, selection: Selection) -> Job:
+    defined = benchmark.dataset
     if selection.dataset is not None:
         benchmark = replace(benchmark, dataset=selection.dataset, sequences=None)
-    job = Job(benchmark)
+    job = Job(benchmark, selection=selection, defined_dataset=defined)
     try:
         sequences = get_dataset(benchmark.dataset)
         for wanted in (benchmark.sequences, selection.sequences):
@@ -77,16 +152,16 @@ def _job(experiment: Experiment, benchmark: Benchmark, selection: Selection) -> 
                 sequences = SequenceList([sequence for sequence in sequences if sequence.name in wanted])
         job.sequences = sequences
     except (MissingPathError, OSError, ValueError) as error:
-        job.problems.append(f"dataset '{benchmark.dataset}': {error}")
+        job.problems.append(Problem(f"dataset '{benchmark.dataset}': {error}"))
     for label, text in benchmark.trackers.items():
-        if selection.trackers is not None and not {label, text} & set(selection.trackers):
+        if not selection.has_row(label, text):
             continue
         try:
             runs = [_tracker(text, label, run, experiment) for run in range(selection.runs or experiment.runs)]
             job.trackers[label] = runs
             _ = runs[0].weights
         except (MissingWeightsError, UnknownTrackerError) as error:
-            job.problems.append(f"{label}: {error}")
+            job.problems.append(Problem(str(error), label))
     return job
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.selection import Job
+from experiments.vot_protocol import finished_repetitions
+from pytracking.analysis.tables import Table
 from pytracking.evaluation.results import is_complete
 
 
@@ -20,9 +22,13 @@ class RowStatus:
 
 def status_of(job: Job) -> list[RowStatus]:
     """The state of a benchmark's rows, read from the result folders."""
+    if job.benchmark.protocol == "vot":
+        total = len(job.sequences) * len(next(iter(job.trackers.values()), []))
+        done = finished_repetitions(job)
+        return [RowStatus(job.benchmark.dataset, label, done[label], total, 0) for label in job.trackers]
     rows = []
     for label, runs in job.trackers.items():
-        if any(problem.startswith(f"{label}:") for problem in job.problems):
+        if job.is_blocked(label):
             rows.append(RowStatus(job.benchmark.dataset, label, 0, len(runs) * len(job.sequences), 0))
             continue
         done = failed = 0
@@ -36,10 +42,10 @@ def status_of(job: Job) -> list[RowStatus]:
     return rows
 
 
-def status_table(rows: list[RowStatus]) -> str:
-    head = f"{'dataset':<14} {'tracker':<22} {'done':>8} {'of':>8} {'failed':>7}"
-    lines = [head, "-" * len(head)]
-    lines += [f"{row.dataset:<14} {row.label:<22} {row.done:8d} {row.total:8d} {row.failed:7d}" for row in rows]
+def status_table(rows: list[RowStatus]) -> Table:
+    """One row per tracker and dataset, all together below."""
     done, total = sum(row.done for row in rows), sum(row.total for row in rows)
     share = f" ({100.0 * done / total:.1f} %)" if total else ""
-    return "\n".join([*lines, "-" * len(head), f"{done:,d} of {total:,d} sequence-runs{share}"])
+    table = Table(f"{done:,d} of {total:,d} sequence-runs{share}", ["tracker", "dataset", "done", "of", "failed"])
+    table.rows = [[row.label, row.dataset, row.done, row.total, row.failed] for row in rows]
+    return table

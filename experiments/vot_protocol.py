@@ -1,6 +1,7 @@
 """Tables 3 and 6: the reset-based protocol, run and analysed by the official VOT toolkit."""
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,53 +20,116 @@ STACKS = {
 
 
 def workspace_of(job: Job) -> Path:
-    """The toolkit's workspace of a benchmark, beside the other results."""
-    return env_settings().results_path / "vot" / job.benchmark.dataset
+    """The toolkit's workspace of a benchmark, beside the other results; a scaled-down run has its own."""
+    scale = replace(job.selection, trackers=None).file_name  # trackers can be added to a workspace
+    return env_settings().results_path / "vot" / "-".join(filter(None, [job.defined_dataset, scale]))
 
 
-def run_vot_job(job: Job, repetitions: int, workers: int, progress: bool = True):
+def run_vot_job(job: Job, workers: int, progress: bool = True):
     """Writes the workspace where there is none, then runs what is missing in it; returns the toolkit run's report."""
     from pytracking.vot.toolkit import require_toolkit
 
     require_toolkit()  # first, because the modules below import the toolkit
     from pytracking.vot.running import run_workspace
-    from pytracking.vot.sequences import find_sequences
     from pytracking.vot.workspace import StackChanges, add_trackers, create_workspace, is_workspace
 
-    folder, specs = workspace_of(job), _specs(job)
+    folder, specs = workspace_of(job), list(_specs(job).values())
     if is_workspace(folder):
+        _check_workspace(folder, job)
         add_trackers(folder, specs)
     else:
-        key = f"{job.benchmark.dataset}_path"
-        sources = find_sequences(env_settings().require(key, f"benchmark {job.benchmark.dataset}"))
-        create_workspace(folder, STACKS[job.benchmark.dataset], specs, sources, changes=StackChanges(repetitions, None))
+        changes = StackChanges(job.selection.runs, None)
+        create_workspace(folder, STACKS[job.defined_dataset], specs, _sources(job), changes=changes)
     names = [spec.identifier for spec in specs]
     return run_workspace(folder, names, engine="inprocess", threads=workers, persist=True, progress=progress)
 
 
+def _sources(job: Job) -> list:
+    from pytracking.vot.sequences import find_sequences, from_dataset
+
+    if job.selection.dataset is not None:
+        return from_dataset(job.sequences)
+    year = job.benchmark.dataset
+    found = find_sequences(env_settings().require(f"{year}_path", f"benchmark {year}"))
+    return [source for source in found if f"{year}_{source.name}" in job.sequences.names]
+
+
+def _check_workspace(folder: Path, job: Job) -> None:
+    """An older workspace must be of the same repetitions and sequences."""
+    from pytracking.vot.execution import open_workspace
+    from pytracking.vot.report import supervised_experiment
+    from pytracking.vot.workspace import WorkspaceError
+
+    workspace = open_workspace(folder)
+    there = (supervised_experiment(workspace, realtime=False).repetitions, set(workspace.dataset.list()))
+    wanted = (len(next(iter(job.trackers.values()))), {s.name for s in _sources(job) if s.always_visible})
+    if there != wanted:
+        raise WorkspaceError(
+            f"{folder} is a workspace of {there[0]} repetitions and {len(there[1])} sequences, but {wanted[0]} and "
+            f"{len(wanted[1])} were asked for; move it away, or give another --results_path"
+        )
+
+
 def score_vot_job(job: Job) -> JobScores:
     """EAO, accuracy, reliability and real-time EAO of what the workspace holds."""
-    from pytracking.vot.report import make_report
-    from pytracking.vot.workspace import is_workspace
+    from pytracking.vot.report import tracker_row
 
-    folder = workspace_of(job)
-    labels = list(job.trackers)
-    if not is_workspace(folder):
-        return JobScores({}, {}, {}, None, dict.fromkeys(labels, "not run yet"))
-    rows = make_report(folder, [spec.identifier for spec in _specs(job)]).rows
     values, fps, unfinished = {}, {}, {}
-    for label, row in zip(labels, rows, strict=True):
-        found = {metric: getattr(row, VOT_METRICS[metric]) for metric in job.benchmark.metrics}
-        if all(value is None for value in found.values()):
-            unfinished[label] = "; ".join(row.notes) or "no results"
+    for label, found in _registered(job).items():
+        if found is None:
+            unfinished[label] = "its network is missing" if job.is_blocked(label) else "not run yet"
             continue
-        values[label] = {m: np.array([np.nan if v is None else float(v)]) for m, v in found.items()}
+        row = tracker_row(*found)
+        numbers = {metric: getattr(row, VOT_METRICS[metric]) for metric in job.benchmark.metrics}
+        if all(value is None for value in numbers.values()):
+            unfinished[label] = "; ".join(row.notes)
+            continue
+        values[label] = {m: np.array([np.nan if v is None else float(v)]) for m, v in numbers.items()}
         fps[label] = row.frames_per_second or float("nan")
+        if any(value is None for value in numbers.values()):
+            unfinished[label] = "; ".join(row.notes)
     return JobScores(values, fps, {}, None, unfinished)
 
 
-def _specs(job: Job) -> list:
+def finished_repetitions(job: Job) -> dict[str, int]:
+    """Row label -> repetitions of sequences of the reset-based experiment that need not be run any more."""
+    from pytracking.vot.execution import missing_repetitions
+    from pytracking.vot.report import supervised_experiment
+
+    done = {}
+    for label, found in _registered(job).items():
+        done[label] = 0
+        if found is not None:
+            workspace, tracker = found
+            experiment = supervised_experiment(workspace, realtime=False)
+            for sequence in experiment.transform(list(workspace.dataset)):
+                complete = experiment.scan(tracker, sequence)[0]  # equal repetitions end a run early
+                missing = 0 if complete else len(missing_repetitions(experiment, tracker, sequence))
+                done[label] += experiment.repetitions - missing
+    return done
+
+
+def _registered(job: Job) -> dict[str, tuple | None]:
+    """Row label -> workspace and toolkit tracker; None where it is not in the workspace."""
+    from pytracking.vot.toolkit import require_toolkit
+    from pytracking.vot.workspace import is_workspace
+
+    folder = workspace_of(job)
+    if not is_workspace(folder):
+        return dict.fromkeys(job.trackers)
+    require_toolkit()
+    from pytracking.vot.execution import open_workspace
+
+    workspace = open_workspace(folder)
+    names = {label: None if job.is_blocked(label) else spec.identifier for label, spec in _specs(job).items()}
+    return {
+        label: (workspace, workspace.registry[name]) if name in workspace.registry.identifiers() else None
+        for label, name in names.items()
+    }
+
+
+def _specs(job: Job) -> dict:
     from pytracking.vot.trackers import TrackerSpec
 
-    return [TrackerSpec.parse(str(TrackerName.parse(text))) for text in
-            (job.benchmark.trackers[label] for label in job.trackers)]
+    texts = {label: str(TrackerName.parse(job.benchmark.trackers[label])) for label in job.trackers}
+    return {label: TrackerSpec.parse(text) for label, text in texts.items()}

@@ -46,8 +46,12 @@ class Checkpoint:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-def read_checkpoint(path: str | Path) -> Checkpoint:
+def read_checkpoint(path: str | Path, *, tensors: bool = True) -> Checkpoint:
     """Reads our own, pytracking's (all formats) and RT-MDNet's files; executes nothing that is pickled in them.
+
+    Args:
+        path: checkpoint file.
+        tensors: False reads names, shapes and metadata alone, however large the file is.
 
     Raises:
         CheckpointError: naming the file and what is wrong with it.
@@ -55,7 +59,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     path = Path(path)
     _refuse_what_is_no_checkpoint(path)
     try:
-        content = read_torch_file(path)
+        content = read_torch_file(path, tensors=tensors)
     except UnsafeFileError as error:
         raise CheckpointError(f"{path}: refused: {error}. Take the network from another source.") from error
     except (DamagedFileError, OSError) as error:

@@ -144,8 +144,10 @@ class _RestrictedUnpickler(pickle.Unpickler):
         return text.encode("latin1")
 
 
-def read_torch_file(path: Path) -> Any:
+def read_torch_file(path: Path, *, tensors: bool = True) -> Any:
     """The object that ``torch.save`` wrote, with inert records in place of foreign objects.
+
+    Without ``tensors`` their values are not read: they are on the device "meta".
 
     Raises:
         DamagedFileError: the file is truncated or was never written by ``torch.save``.
@@ -154,9 +156,9 @@ def read_torch_file(path: Path) -> Any:
     try:
         with open(path, "rb") as file:
             if file.read(4) == b"PK\x03\x04":
-                return _read_zip(path)
+                return _read_zip(path, tensors)
             file.seek(0)
-            return _read_legacy(file, os.path.getsize(path))
+            return _read_legacy(file, os.path.getsize(path), tensors)
     except (UnsafeFileError, DamagedFileError, OSError):
         raise
     except zipfile.BadZipFile as error:
@@ -165,7 +167,7 @@ def read_torch_file(path: Path) -> Any:
         raise DamagedFileError(f"it cannot be read as a torch file ({type(error).__name__}: {error})") from error
 
 
-def _read_zip(path: Path) -> Any:
+def _read_zip(path: Path, tensors: bool) -> Any:
     with zipfile.ZipFile(path) as archive:
         names = {name.partition("/")[2]: name for name in archive.namelist()}
         if "constants.pkl" in names or any(name.startswith("code/") for name in names):
@@ -188,16 +190,19 @@ def _read_zip(path: Path) -> Any:
                 storages[key] = torch.frombuffer(raw, dtype=torch.uint8) if raw else torch.empty(0, dtype=torch.uint8)
             return _typed(storages[key], dtype, numel, key)
 
-        return _RestrictedUnpickler(io.BytesIO(archive.read(names["data.pkl"])), load_storage).load()
+        pickled = io.BytesIO(archive.read(names["data.pkl"]))
+        return _RestrictedUnpickler(pickled, load_storage if tensors else _no_values).load()
 
 
-def _read_legacy(file: BinaryIO, size: int) -> Any:
+def _read_legacy(file: BinaryIO, size: int, tensors: bool) -> Any:
     if _RestrictedUnpickler(file).load() != LEGACY_MAGIC:
         raise DamagedFileError("torch.save did not write it")
     _RestrictedUnpickler(file).load()  # protocol version
     system = _RestrictedUnpickler(file).load()
     if isinstance(system, dict) and system.get("little_endian") is not (sys.byteorder == "little"):
         raise DamagedFileError("it was written on a machine with the other byte order")
+    if not tensors:
+        return _RestrictedUnpickler(file, _no_values).load()
     storages: dict[str, tuple[torch.dtype, Tensor]] = {}
     promised = 0
 
@@ -223,6 +228,10 @@ def _read_legacy(file: BinaryIO, size: int) -> Any:
         if raw.numel() and file.readinto(memoryview(raw.numpy())) != raw.numel():
             raise DamagedFileError(f"storage {key!r} ends early: the file is truncated")
     return result
+
+
+def _no_values(dtype: torch.dtype, key: str, numel: int, view: Any) -> Tensor:
+    return torch.empty(numel if view is None else view[2], dtype=dtype, device="meta")
 
 
 def _typed(raw: Tensor, dtype: torch.dtype, numel: int, key: str) -> Tensor:

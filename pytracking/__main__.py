@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 
+from pytracking.evaluation.environment import ConfigError
 from pytracking.utils.notices import show_warnings_plainly
 
 COMMANDS = {
@@ -32,6 +33,9 @@ def main(argv: list[str] | None = None) -> int:
     module.add_arguments(command_parser)
     try:
         return module.run(command_parser.parse_args(argv[1:])) or 0
+    except ConfigError as error:  # a command that has no error of its own to say reads the settings, too
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     except BrokenPipeError:  # the reader, `head` for instance, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

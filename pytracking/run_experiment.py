@@ -26,6 +26,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--debug", type=int, default=0, help="debug level of the trackers")
     parser.add_argument("--threads", type=int, default=0, help="worker processes; 0: in this one")
     parser.add_argument("--rerun", action="store_true", help="compute results again that are there already")
+    parser.add_argument("--overwrite", action="store_true", help="move results of other settings or data away first")
     parser.add_argument("--results_path", help="folder of result files")
     parser.add_argument("--network_path", help="folder of network weights")
     return parser.parse_args(argv)
@@ -52,7 +53,9 @@ def find_experiment(module_name: str, name: str) -> Callable[[], tuple[list[Trac
 def run(args: argparse.Namespace) -> int:
     apply_flags(results_path=args.results_path, network_path=args.network_path)
     trackers, sequences = find_experiment(args.experiment_module, args.experiment_name)()
-    report = run_dataset(sequences, trackers, args.threads, debug=args.debug, rerun=args.rerun)
+    report = run_dataset(
+        sequences, trackers, args.threads, debug=args.debug, rerun=args.rerun, overwrite=args.overwrite
+    )
     for tracker in trackers:
         show_results(tracker, sequences)
     print(report.summary())

@@ -22,6 +22,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--debug", type=int, default=0, help="debug level of the tracker")
     parser.add_argument("--threads", type=int, default=0, help="worker processes; 0: in this one")
     parser.add_argument("--rerun", action="store_true", help="compute results again that are there already")
+    parser.add_argument("--overwrite", action="store_true", help="move results of other settings or data away first")
     parser.add_argument("--strict_weights", action="store_true", help="fail where the paper's network is not found")
     parser.add_argument("--network", help="run on this network (file name, path, or name of a bundled one)")
     parser.add_argument("--device", help="auto, cpu, cuda, cuda:1, mps")
@@ -60,10 +61,17 @@ def run(args: argparse.Namespace) -> int:
     apply_flags(results_path=args.results_path, network_path=args.network_path)
     overrides = parse_overrides(args.set) | ({"device": args.device} if args.device else {})
     tracker = Tracker(
-        args.tracker_name, args.tracker_param, args.runid, strict_weights=args.strict_weights, network=args.network
+        args.tracker_name,
+        args.tracker_param,
+        args.runid,
+        strict_weights=args.strict_weights,
+        network=args.network,
+        overrides=overrides,
     )
     sequences = select_sequences(get_dataset(args.dataset_name), args.sequence)
-    report = run_dataset(sequences, [tracker], args.threads, debug=args.debug, rerun=args.rerun, overrides=overrides)
+    report = run_dataset(
+        sequences, [tracker], args.threads, debug=args.debug, rerun=args.rerun, overwrite=args.overwrite
+    )
     show_results(tracker, sequences)
     print(report.summary())
     return 1 if report.failures else 0

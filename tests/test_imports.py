@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,9 +22,17 @@ ALLOWED = {
     r"pytracking\.tracker\.base": r"",
     r"pytracking\.tracker\.\w+": TRACKER,
     r"pytracking\.parameter\.(rls_)?(?P<name>\w+)": r"pytracking\.tracker\.((rls_)?(?P=name)\.params|base)",
-    # Trackers, parameters and experiments only by name, through importlib; weights are found for them.
-    r"pytracking\.evaluation": r"pytracking\.utils|ltr\.weights",
+    # Trackers, parameters and experiments only by name, through importlib; their contract (base) is known, weights are
+    # found for them, and what a network recommends is read. Annotations and the user's settings file have one reader,
+    # which training needs as well: it lies in ltr and needs numpy at most.
+    r"pytracking\.evaluation": r"pytracking\.(utils|tracker\.base)"
+    r"|ltr\.(weights|checkpoint|sequence_files|admin\.environment)",
     r"pytracking\.analysis": r"pytracking\.(evaluation|utils)",
+    r"pytracking\.vot": r"pytracking$|pytracking\.(evaluation|analysis|utils|tracker\.base)|ltr\.sequence_files",
+    r"pytracking\.video": r"pytracking\.(evaluation|analysis|utils)",
+    r"pytracking\.web": r"pytracking\.(evaluation|analysis|utils|video)",
+    r"pytracking\.(cli|run_\w+|__main__)": r"pytracking$|ltr\.(weights|download|checkpoint)"
+    r"|pytracking\.(evaluation|analysis|utils|vot|video|web|cli|run_\w+)",
     r"experiments": r"pytracking\.(evaluation|analysis|vot|utils)",
 }
 FORBIDDEN_AT_TOP = {"torchvision"}
@@ -41,6 +51,12 @@ def modules() -> list[str]:
     return sorted(".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files)
 
 
+def test_every_module_has_a_rule():
+    free = {"pytracking.__init__", "pytracking.tracker.__init__", "pytracking.parameter.__init__"}
+    without = {module for module in modules() if not any(re.match(pattern + r"\b", module) for pattern in ALLOWED)}
+    assert without <= free
+
+
 @pytest.mark.parametrize("rule", ALLOWED)
 def test_imports_go_one_way(rule):
     wrong = []
@@ -55,6 +71,14 @@ def test_imports_go_one_way(rule):
             if ours and not re.match(re.escape(own.group()) + r"\b", name) and not re.match(rf"({allowed})\b", name):
                 wrong.append(f"{module} imports {name}")
     assert wrong == []
+
+
+@pytest.mark.parametrize("module", ["ltr", "ltr.admin", "ltr.sequence_files", "ltr.admin.environment"])
+def test_what_evaluation_shares_with_training_is_light(module):
+    """Reading results and settings must not load torch."""
+    spec = importlib.util.find_spec(module)
+    names = {name.split(".")[0] for name in imports(Path(spec.origin))}
+    assert names <= {*sys.stdlib_module_names, "numpy", "tomli"}
 
 
 def test_optional_packages_are_not_imported_at_the_top():

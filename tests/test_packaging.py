@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytracking.evaluation.environment import tomllib
+from ltr.admin.environment import tomllib
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pytracking.evaluation.environment import VARIABLE_PREFIX
-from pytracking.evaluation.results import is_complete
 from pytracking.evaluation.workers import Outcome, Task, TaskRunner
 
 POLL_SECONDS = 1.0
@@ -26,8 +25,6 @@ def run_in_worker(task: Task, threads: int) -> tuple[float, str | None]:
 
     global _runner
     torch.set_num_threads(threads)
-    if is_complete(task.tracker.results_dir, task.sequence.name, len(task.sequence)):
-        return 0.0, None
     _runner = _runner or TaskRunner()
     outcome = _runner.run(task)
     return outcome.seconds, outcome.error

@@ -13,7 +13,7 @@ EXPERIMENT = Experiment(
     label="Section:experimentComplexity",
     runs=1,
     benchmarks=(
-        Benchmark(dataset="demo", trackers=SHORT, metrics=("success",), rule="strict"),
-        Benchmark(dataset="demo", trackers=TRACKERS, metrics=("success",), rule="strict"),
+        Benchmark(dataset="demo", trackers=SHORT, metrics=("success",)),
+        Benchmark(dataset="demo", trackers=TRACKERS, metrics=("success",)),
     ),
 )

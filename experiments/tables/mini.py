@@ -38,14 +38,13 @@ EXPERIMENT = Experiment(
     figure="success",
     benchmarks=(
         Benchmark(
-            dataset="demo", trackers=on_network(DIMP_TRACKERS, DIMP_NETWORK), metrics=METRICS, rule="strict"
+            dataset="demo", trackers=on_network(DIMP_TRACKERS, DIMP_NETWORK), metrics=METRICS
         ),
         Benchmark(
             dataset="demo",
             trackers=on_network(RTMDNET_TRACKERS, RTMDNET_NETWORK),
             sequences=RTMDNET_SEQUENCES,
             metrics=METRICS,
-            rule="strict",
         ),
     ),
 )

@@ -15,6 +15,6 @@ EXPERIMENT = Experiment(
     runs=50,
     benchmarks=(
         Benchmark(dataset="otb", trackers=TRACKERS, metrics=("precision", "success"), rule="otb"),
-        Benchmark(dataset="uav", trackers=TRACKERS, metrics=("precision", "success"), rule="pytracking"),
+        Benchmark(dataset="uav", trackers=TRACKERS, metrics=("precision", "success")),
     ),
 )

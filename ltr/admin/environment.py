@@ -1,13 +1,25 @@
-"""Where training data and initial weights lie.
+"""The user's settings file, and where training data and initial weights lie.
 
-A path named `key` is looked up in the environment variable ``LTR_<KEY>``, then in the table ``[training]`` of the
-user's ``~/.config/pytracking/config.toml``. Nothing is guessed.
+The settings file is ``~/.config/pytracking/config.toml``, or what ``PYTRACKING_CONFIG`` names; evaluation reads it
+through this module, too. A training path named `key` is looked up in the environment variables ``LTR_<KEY>`` and
+``PYTRACKING_<KEY>``, then in the table ``[training]`` of the file, then among its other paths, so that a dataset that
+serves training and evaluation is named once. Nothing is guessed.
 """
 from __future__ import annotations
 
+import difflib
 import os
+import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+TABLE = "training"
 KEYS = {
     "sprites_path": "sprite bank of the synthetic videos, made by `python -m ltr.dataset.collect_sprites FOLDER`",
     "sequences_path": "real sequences in OTB's layout, by benchmark",
@@ -32,6 +44,44 @@ class PathNotSetError(KeyError):
         return self.args[0]
 
 
+class ConfigError(ValueError):
+    """A settings file that cannot be used; the message names it. It is never rewritten."""
+
+
+def config_file() -> Path:
+    """The user's settings file (it need not exist)."""
+    explicit = os.environ.get("PYTRACKING_CONFIG")
+    if explicit:
+        return Path(explicit).expanduser()
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base).expanduser() / "pytracking" / "config.toml"
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Content of the settings file; empty if there is none.
+
+    Raises:
+        ConfigError: if it is not TOML, has an unknown table, or an unknown key in the table [training].
+    """
+    if not path.is_file():
+        return {}
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f'{path}: {error}; lines look like: otb_path = "/data/OTB100"') from error
+    _check_names(path, "table", (key for key, value in content.items() if isinstance(value, dict)), [TABLE])
+    _check_names(f"{path}, table [{TABLE}]", "setting", content.get(TABLE, {}), KEYS)
+    return content
+
+
+def _check_names(source: str | Path, kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            raise ConfigError(f"{source}: there is no {kind} '{name}'.{hint} There are: {', '.join(known)}")
+
+
 def training_path(key: str) -> Path:
     """The configured path, which must exist.
 
@@ -44,7 +94,7 @@ def training_path(key: str) -> Path:
     if path is None:
         raise PathNotSetError(
             f"training path {key!r} is not set. It should name: {KEYS[key]}. Set the environment variable "
-            f"LTR_{key.upper()}, or {key} in the table [training] of {_config_file()}"
+            f"LTR_{key.upper()}, or {key} in the table [training] of {config_file()}"
         )
     if not path.exists():
         raise PathNotSetError(f"training path {key!r} is {path}, which does not exist. It should name: {KEYS[key]}")
@@ -53,21 +103,8 @@ def training_path(key: str) -> Path:
 
 def configured_path(key: str) -> Path | None:
     """The configured path or None; its existence is not checked."""
-    value = os.environ.get(f"LTR_{key.upper()}") or _config_table().get(key)
+    value = os.environ.get(f"LTR_{key.upper()}") or os.environ.get(f"PYTRACKING_{key.upper()}")
+    if not value:
+        content = read_config(config_file())
+        value = content.get(TABLE, {}).get(key) or content.get(key)
     return Path(value).expanduser() if value else None
-
-
-def _config_file() -> Path:
-    base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    return Path(base).expanduser() / "pytracking" / "config.toml"
-
-
-def _config_table() -> dict[str, str]:
-    path = _config_file()
-    if not path.is_file():
-        return {}
-    try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib
-    return tomllib.loads(path.read_text()).get("training", {})

@@ -1,35 +1,61 @@
 """Real sequences in the layout of OTB: ``<sequence>/img/*.jpg`` and ``<sequence>/groundtruth_rect.txt``."""
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb, usable_boxes
+from ltr.sequence_files import check_origin, frame_files, read_boxes
 
 SPLITS = Path(__file__).parent / "splits"
 
 
-def read_split(name: str) -> list[str]:
-    """Names in a split of this package (``real_train``, ``real_validation``), or in any text file given by path."""
+class Split(list):
+    """Names of sequences, with the pixel origin of those whose annotation does not count from 0."""
+
+    def __init__(self, origins: dict[str, int]) -> None:
+        super().__init__(origins)
+        self.origins = origins  # name -> 0 or 1
+
+    def __getitem__(self, key: int | slice) -> str | Split:
+        item = super().__getitem__(key)
+        return Split({name: self.origins[name] for name in item}) if isinstance(key, slice) else item
+
+
+def read_split(name: str) -> Split:
+    """A split of this package (``real_train``, ``real_validation``), or any text file given by path.
+
+    Each line names a sequence; ``origin=1`` after the name says that its annotation counts pixels from 1.
+    """
     path = Path(name) if name.endswith(".txt") else SPLITS / f"{name}.txt"
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in SPLITS.glob("*.txt")))
         raise FileNotFoundError(f"no split {name!r}: give the path of a .txt file or one of {known}")
-    lines = (line.strip() for line in path.read_text().splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+    origins = {}
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        words = line.partition("#")[0].split()
+        for option in words[1:]:
+            if not option.startswith("origin="):
+                raise ValueError(f"{path}, line {number}: {option!r}: only origin=0 or origin=1 may follow a name")
+        if words:
+            stated = words[-1].removeprefix("origin=") if len(words) > 1 else 0
+            origins[words[0]] = check_origin(stated, f"{path}, line {number}")
+    return Split(origins)
 
 
 class FolderVideos(VideoDataset):
     """All sequences below `root`, or those named in `sequences` (paths relative to `root`).
 
-    OTB counts pixels from 1, the others from 0: sequences below a folder called ``OTB`` are shifted by one pixel.
+    Boxes are taken as written, except for sequences of a split that states their `origin`; `origin` is for sequences
+    that no split names.
     """
 
-    def __init__(self, root: Path, sequences: list[str] | None = None) -> None:
+    def __init__(self, root: Path, sequences: Split | list[str] | None = None, origin: int = 0) -> None:
         self.root = Path(root)
+        self._origin = check_origin(origin, "FolderVideos")
+        self._origins = sequences.origins if isinstance(sequences, Split) else {}
         self.name = f"folder:{self.root.name}"
         if sequences is None:
             found = self.root.glob("**/groundtruth_rect.txt")
@@ -57,20 +83,14 @@ class FolderVideos(VideoDataset):
         return [file for index in range(len(self)) for file in self._files(index)[::every]]
 
     def _list_files(self, index: int) -> list[Path]:
-        folder = self.root / self.sequences[index] / "img"
-        files = sorted(p for p in folder.iterdir() if p.suffix.lower() in (".jpg", ".jpeg", ".png", ".bmp"))
+        folder = self.root / self.sequences[index]
+        files = frame_files(folder)
         if not files:
             raise DatasetNotFoundError(f"no images in {folder}")
         return files
 
     def _read_track(self, index: int) -> Track:
-        path = self.root / self.sequences[index] / "groundtruth_rect.txt"
-        rows = [re.split(r"[,\s]+", line.strip()) for line in path.read_text().splitlines() if line.strip()]
-        try:
-            boxes = np.array(rows, dtype=np.float64)[:, :4]
-        except ValueError as error:
-            raise ValueError(f"{path}: every line must hold x, y, w, h ({error})") from None
-        if "OTB" in self.sequences[index].split("/") or self.root.name == "OTB":
-            boxes[:, :2] -= 1
+        name = self.sequences[index]
+        boxes = read_boxes(self.root / name / "groundtruth_rect.txt", self._origins.get(name, self._origin))
         boxes = boxes[: len(self._files(index))]
         return Track(boxes.astype(np.float32), usable_boxes(boxes))

@@ -11,7 +11,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pytracking.analysis.result_sets import ResultSet, Run, as_result_sets
-from pytracking.analysis.rules import EvaluatorRule, get_rule
+from pytracking.analysis.rules import DEFAULT_RULE, EvaluatorRule, get_rule
 from pytracking.analysis.score_cache import ScoreCache, result_key
 from pytracking.analysis.score_files import Job, score_task
 from pytracking.analysis.scores import SequenceScores, Summary, summarise
@@ -97,7 +97,7 @@ class Evaluation:
 def evaluate(
     trackers: Iterable[Tracker | ResultSet],
     sequences: Iterable[Sequence],
-    rule: str | EvaluatorRule = "pytracking",
+    rule: str | EvaluatorRule = DEFAULT_RULE,
     *,
     merge: bool = True,
     missing: str = "error",

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pytracking.analysis import metrics
-from pytracking.analysis.rules import EvaluatorRule, get_rule
+from pytracking.analysis.rules import DEFAULT_RULE, EvaluatorRule, get_rule
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class FrameErrors:
 def frame_errors(
     prediction: ArrayLike,
     ground_truth: ArrayLike,
-    rule: str | EvaluatorRule = "pytracking",
+    rule: str | EvaluatorRule = DEFAULT_RULE,
     *,
     visible: ArrayLike | None = None,
     image_size: tuple[float, float] | None = None,

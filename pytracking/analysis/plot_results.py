@@ -3,7 +3,8 @@
 ``print_results``, ``print_per_sequence_results`` and ``plot_results`` take pytracking's keywords: ``merge_results``
 (off unless asked for, as there), ``plot_bin_gap``, ``exclude_invalid_frames``, ``skip_missing_seq`` and
 ``force_evaluation``.
-New code finds the same with intervals, formats and rules in :mod:`.report` and :mod:`.plots`.
+Scores are printed from 0 to 1, as everywhere here. New code calls :func:`.evaluate.evaluate` and the tables and plots
+of :mod:`.report` and :mod:`.plots`, which know intervals, formats and rules.
 """
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pytracking.analysis import plots, report
+from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.result_sets import ResultSet
 from pytracking.analysis.rules import get_rule
 from pytracking.analysis.tables import Table
@@ -28,17 +30,16 @@ def print_results(
     plot_types: str | Iterable[str] = ("success",),
     **kwargs: object,
 ) -> Table:
-    """Prints one row a tracker, or a run."""
-    return report.print_results(
-        trackers, dataset, report_name, merge_results, _kinds(plot_types), **_options(**kwargs)
-    )
+    """Prints one row per tracker, or per run."""
+    columns = [column for kind in _kinds(plot_types) for column in report.PLOT_COLUMNS[kind]]
+    return _printed(report.overall_table(_evaluate(trackers, dataset, merge_results, **kwargs), report_name, columns))
 
 
 def print_per_sequence_results(
     trackers: Trackers, dataset: Iterable[Sequence], report_name: str, merge_results: bool = False, **kwargs: object
 ) -> Table:
-    """Prints one row a sequence."""
-    return report.print_per_sequence_results(trackers, dataset, report_name, merge_results, **_options(**kwargs))
+    """Prints one row per sequence."""
+    return _printed(report.per_sequence_table(_evaluate(trackers, dataset, merge_results, **kwargs), report_name))
 
 
 def plot_results(
@@ -51,25 +52,35 @@ def plot_results(
 ) -> list[Path]:
     """Writes the plots to ``<result_plot_path>/<report_name>``."""
     folder = plots.env_settings().require("result_plot_path", "plots") / report_name
-    return plots.plot_results(
-        trackers, dataset, report_name, merge_results, _kinds(plot_types), folder=folder, **_options(**kwargs)
-    )
+    evaluation = _evaluate(trackers, dataset, merge_results, **kwargs)
+    return plots.save_plots(evaluation, report_name, _kinds(plot_types), folder=folder)
 
 
 def _kinds(plot_types: str | Iterable[str]) -> list[str]:
     return [plot_types] if isinstance(plot_types, str) else list(plot_types)
 
 
-def _options(
+def _printed(table: Table) -> Table:
+    print(table)
+    return table
+
+
+def _evaluate(
+    trackers: Trackers,
+    dataset: Iterable[Sequence],
+    merge_results: bool,
     *,
     plot_bin_gap: float | None = None,
     exclude_invalid_frames: bool | None = None,
     skip_missing_seq: bool = False,
     force_evaluation: bool = False,
-) -> dict[str, object]:
-    return {
-        "rule": get_rule("pytracking", gap=plot_bin_gap, exclude_invalid=exclude_invalid_frames),
-        "missing": "skip" if skip_missing_seq else "error",
-        "lengths": "rule",
-        "cache": not force_evaluation,
-    }
+) -> Evaluation:
+    return evaluate(
+        trackers,
+        dataset,
+        get_rule("pytracking", gap=plot_bin_gap, exclude_invalid=exclude_invalid_frames),
+        merge=merge_results,
+        missing="skip" if skip_missing_seq else "error",
+        lengths="rule",
+        cache=not force_evaluation,
+    )

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytracking.analysis.evaluate import Evaluation, TrackerScores, evaluate
-from pytracking.analysis.result_sets import ResultSet
+from pytracking.analysis.evaluate import Evaluation
 from pytracking.analysis.rules import EvaluatorRule
 from pytracking.analysis.statistics import t_quantile_975
 from pytracking.evaluation.environment import env_settings
-from pytracking.evaluation.sequence import Sequence
-from pytracking.evaluation.tracker import Tracker
 from pytracking.utils.files import replacing
 
 if TYPE_CHECKING:
@@ -42,15 +39,15 @@ class PlotKind:
 
 KINDS = {
     "success": PlotKind(
-        "Success plot", "Overlap threshold", "Overlap precision [%]", "success_curve", "auc", "overlap_thresholds",
+        "Success plot", "Overlap threshold", "Success rate", "success_curve", "auc", "overlap_thresholds",
         "auc",
     ),
     "prec": PlotKind(
-        "Precision plot", "Centre error threshold [pixels]", "Distance precision [%]", "precision_curve", "precision",
+        "Precision plot", "Centre error threshold [pixels]", "Precision", "precision_curve", "precision",
         "pixel_thresholds", "precision",
     ),
     "norm_prec": PlotKind(
-        "Normalised precision plot", "Centre error threshold over target size", "Distance precision [%]",
+        "Normalised precision plot", "Centre error threshold over target size", "Precision",
         "normalised_precision_curve", "normalised_precision", "normalised_thresholds", "normalised",
     ),
 }  # fmt: skip
@@ -78,31 +75,16 @@ def draw_plot(evaluation: Evaluation, kind: str = "success", title: str | None =
     scored = [(evaluation.summary(tracker), tracker) for tracker in evaluation.trackers]
     styles = {tracker.name: _style(place) for place, tracker in enumerate(evaluation.trackers)}
     for summary, tracker in sorted(scored, key=lambda pair: -float(np.mean(getattr(pair[0], plot.number)))):
-        runs = 100 * getattr(summary, plot.curve)  # (runs, k)
-        score = 100 * float(np.mean(getattr(summary, plot.number)))
+        runs = getattr(summary, plot.curve)  # (runs, k)
+        score = float(np.mean(getattr(summary, plot.number)))
         style = styles[tracker.name]
-        axes.plot(x, runs.mean(axis=0), label=f"{tracker.name} [{score:.1f}]", linewidth=1.4, **style)
+        axes.plot(x, runs.mean(axis=0), label=f"{tracker.name} [{score:.3f}]", linewidth=1.4, **style)
         if band and len(runs) > 1:
             width = t_quantile_975(len(runs) - 1) * runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
             mean = runs.mean(axis=0)
             axes.fill_between(x, mean - width, mean + width, color=style["color"], alpha=0.18, linewidth=0)
     _dress(axes, plot, evaluation, x, title, outside)
     return figure
-
-
-def plot_results(
-    trackers: Iterable[Tracker | ResultSet],
-    dataset: Iterable[Sequence],
-    report_name: str = "results",
-    merge_results: bool = True,
-    plot_types: Iterable[str] = ("success", "prec", "norm_prec"),
-    *,
-    folder: str | Path | None = None,
-    **options: object,
-) -> list[Path]:
-    """Draws the plots of trackers on a dataset; ``options`` are those of :func:`.evaluate.evaluate`."""
-    evaluation = evaluate(trackers, dataset, merge=merge_results, **options)
-    return save_plots(evaluation, report_name, plot_types, folder=folder)
 
 
 def save_plots(
@@ -139,7 +121,7 @@ def _style(place: int) -> dict[str, object]:
 
 def _dress(axes, plot: PlotKind, evaluation: Evaluation, x: np.ndarray, title: str | None, outside: bool) -> None:
     axes.set_xlim(x[0], x[-1])
-    axes.set_ylim(0, 100)
+    axes.set_ylim(0, 1)
     axes.set_xlabel(plot.x_label, fontsize=8)
     axes.set_ylabel(plot.y_label, fontsize=8)
     axes.set_title(title or plot.title, fontsize=9)
@@ -155,33 +137,7 @@ def _dress(axes, plot: PlotKind, evaluation: Evaluation, x: np.ndarray, title: s
 def _legend_title(plot: PlotKind, rule: EvaluatorRule) -> str:
     how = getattr(rule, plot.score)
     if plot.number == "auc":
-        return f"AUC [%], rule '{rule.name}'"
+        return f"AUC, rule '{rule.name}'"
     unit = " px" if plot.number == "precision" else ""
     shown = "area" if how in ("trapezoid", "grid_mean") else how.replace("at_", "at ") + unit
-    return f"{shown} [%], rule '{rule.name}'"
-
-
-def draw_quality(evaluation: Evaluation, trackers: Iterable[str] | None = None) -> Figure:
-    """AUC of each sequence as dots, one row a tracker, its mean as a bar: shows what a mean hides."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    chosen: list[TrackerScores] = [evaluation.tracker(n) for n in trackers] if trackers else list(evaluation.trackers)
-    figure = Figure(figsize=(COLUMN_WIDTH * 1.4, 0.6 + 0.42 * len(chosen)), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    rng = np.random.default_rng(0)
-    for row, tracker in enumerate(chosen):
-        values = 100 * evaluation.sequence_scores(tracker).mean(axis=0)
-        heights = row + rng.uniform(-0.25, 0.25, values.size)
-        colour = COLOURS[row % len(COLOURS)]
-        axes.scatter(values, heights, s=9, color=colour, alpha=0.55, linewidth=0)
-        axes.plot([values.mean()] * 2, [row - 0.38, row + 0.38], color=colour, linewidth=2)
-    axes.set_yticks(range(len(chosen)), [tracker.name for tracker in chosen], fontsize=7)
-    axes.set_ylim(len(chosen) - 0.5, -0.5)
-    axes.set_xlim(0, 100)
-    axes.tick_params(labelsize=7)
-    axes.grid(axis="x", color="0.88", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.set_xlabel(f"AUC of each sequence [%] (bar: mean; rule '{evaluation.rule.name}')", fontsize=8)
-    return figure
+    return f"{shown}, rule '{rule.name}'"

@@ -7,11 +7,12 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from pytracking.evaluation.results import ResultFileError, boxes_file, scores_file, times_file
+from pytracking.evaluation.run_folders import list_runs, parameter_folders
 from pytracking.evaluation.tracker import Tracker
 from pytracking.utils.names import unknown_name_message
 
@@ -126,27 +127,41 @@ def find_results(spec: str, results_path: Path) -> ResultSet:
     return ResultSet(match["name"] or f"{match['tracker']}/{param}", tuple(Run(path) for path in runs.values()))
 
 
-def list_runs(folder: Path, param: str) -> dict[int | None, Path]:
-    """Runs of a parameter in a tracker's folder, by number (None: the one without)."""
-    runs: dict[int | None, Path] = {}
-    for path in sorted(folder.glob(f"{_escape(param)}*")) if folder.is_dir() else []:
-        stem = path.name.removesuffix(".zip")
-        number = re.fullmatch(re.escape(param) + r"(?:_(\d{3}))?", stem)
-        if number and (path.is_dir() or path.suffix == ".zip"):
-            runs.setdefault(int(number[1]) if number[1] else None, path)
-    return runs
+def find_all_results(specs: list[str], results_path: Path) -> list[ResultSet]:
+    """Results of several specs; two selections of runs of one tracker stay two rows, named as they were written."""
+    found = [find_results(spec, results_path) for spec in specs]
+    names = [row.name for row in found]
+    unnamed = [SPEC.fullmatch(spec)["name"] is None for spec in specs]
+    return [
+        replace(row, name=spec) if plain and names.count(row.name) > 1 else row
+        for spec, row, plain in zip(specs, found, unnamed, strict=True)
+    ]
 
 
-def parameter_folders(folder: Path) -> list[str]:
-    """Parameters that a tracker's folder has results of."""
-    if not folder.is_dir():
-        return []
-    stems = (path.name.removesuffix(".zip") for path in folder.iterdir() if path.is_dir() or path.suffix == ".zip")
-    return sorted({re.sub(r"_\d{3}$", "", stem) for stem in stems})
+def row_called(name: str, rows: list[ResultSet], by_spec: dict[str, ResultSet]) -> str:
+    """The row that a user means: by its name in the table, or in any form in which results can be asked for.
 
+    Args:
+        name: what the user wrote.
+        rows: the rows of the table.
+        by_spec: the results by the spec that asked for them.
 
-def _escape(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
+    Raises:
+        ValueError: if there is no such row, or more than one; the message lists the rows.
+    """
+    if name in [row.name for row in rows]:
+        return name
+    spec = SPEC.fullmatch(name)
+    meant = {row.runs for text, row in by_spec.items() if text == name or row.name == name}
+    if not meant and spec is not None:
+        wanted = (spec["tracker"], spec["param"])
+        meant = {row.runs for text, row in by_spec.items() if SPEC.fullmatch(text).group("tracker", "param") == wanted}
+    found = [row.name for row in rows if any(set(runs) & set(row.runs) for runs in meant)]
+    if len(found) > 1:
+        raise ValueError(f"'{name}' means {len(found)} rows; write one of: {', '.join(found)}")
+    if not found:
+        raise ValueError(unknown_name_message("row called", name, [row.name for row in rows]))
+    return found[0]
 
 
 def _run_numbers(text: str | None) -> list[int] | None:

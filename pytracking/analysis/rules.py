@@ -12,6 +12,10 @@ import numpy as np
 
 from pytracking.analysis import metrics
 
+# What every command scores with unless another rule is named. pytracking's, because the numbers that people compare
+# theirs with were made with it.
+DEFAULT_RULE = "pytracking"
+
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluatorRule:

@@ -1,12 +1,15 @@
-"""Scores of result files, kept by content: a changed file, annotation or rule never meets an old number.
+"""Scores of result files, kept by content: a changed file, annotation, rule or program never meets an old number.
 
-The key of a score is a digest of the bytes of the result file, of everything the evaluator reads of the sequence, and
-of the rule. Timestamps and names play no part. A cache file that cannot be read is computed anew.
+The key of a score is a digest of the bytes of the result file, of everything the evaluator reads of the sequence, of
+the rule, and of the program that computes scores. Timestamps and names play no part. A cache file that cannot be read
+is computed again.
 """
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +18,35 @@ from pytracking.analysis.rules import EvaluatorRule
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.files import replacing
 
-FORMAT = 1  # raised whenever the same inputs would give other numbers
+# Everything that a number passes through on its way from the text file to the cache (a test follows the imports).
+SCORING_MODULES = (
+    "ltr.sequence_files",
+    "pytracking.analysis.frames",
+    "pytracking.analysis.metrics",
+    "pytracking.analysis.rules",
+    "pytracking.analysis.score_cache",
+    "pytracking.analysis.score_files",
+    "pytracking.analysis.scores",
+    "pytracking.evaluation.results",
+)
 KEY_BYTES = 16
 KEPT_ROWS = 5000  # of one run; scores of files that have since changed are dropped beyond this
 
 
+@lru_cache
+def code_digest() -> bytes:
+    """Digest of the program that computes scores: the text of its modules, and numpy's version."""
+    digest = hashlib.blake2b(np.__version__.encode(), digest_size=KEY_BYTES)
+    for name in SCORING_MODULES:
+        digest.update(f"|{name}|".encode())
+        digest.update(Path(importlib.util.find_spec(name).origin).read_bytes())
+    return digest.digest()
+
+
 def sequence_digest(sequence: Sequence, rule: EvaluatorRule, options: str = "") -> bytes:
-    """Digest of what the evaluator reads of a sequence, of the rule, and of further options."""
-    digest = hashlib.blake2b(digest_size=KEY_BYTES)
-    digest.update(f"{FORMAT} {rule!r} {options}".encode())
+    """Digest of the scoring program, of what it reads of a sequence, of the rule, and of further options."""
+    digest = hashlib.blake2b(code_digest(), digest_size=KEY_BYTES)
+    digest.update(f"{rule!r} {options}".encode())
     facts = (sequence.ground_truth_rect, sequence.target_visible, *evaluator_facts(sequence).values())
     for value in facts:
         digest.update(b"-" if value is None else np.ascontiguousarray(value, dtype=np.float64).tobytes() + b"|")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pytracking.analysis import metrics
 from pytracking.analysis.frames import FrameErrors, frame_errors
-from pytracking.analysis.rules import EvaluatorRule, get_rule
+from pytracking.analysis.rules import DEFAULT_RULE, EvaluatorRule, get_rule
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ def score_frames(errors: FrameErrors, rule: EvaluatorRule) -> SequenceScores:
 
 
 def score_sequence(
-    prediction: ArrayLike, ground_truth: ArrayLike, rule: str | EvaluatorRule = "pytracking", **facts: object
+    prediction: ArrayLike, ground_truth: ArrayLike, rule: str | EvaluatorRule = DEFAULT_RULE, **facts: object
 ) -> SequenceScores:
     """Curves of a sequence from its boxes; ``facts`` are the keywords of :func:`frames.frame_errors`."""
     rule = get_rule(rule)
     return score_frames(frame_errors(prediction, ground_truth, rule, **facts), rule)
 
 
-def summarise(scores: Iterable[SequenceScores], rule: str | EvaluatorRule = "pytracking") -> Summary:
+def summarise(scores: Iterable[SequenceScores], rule: str | EvaluatorRule = DEFAULT_RULE) -> Summary:
     """Puts sequences together as the rule says: each sequence, or each frame, weighs the same."""
     rule, scores = get_rule(rule), list(scores)
     if not scores:

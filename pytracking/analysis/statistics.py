@@ -42,12 +42,17 @@ class PairedComparison:
     """Tracker A against tracker B on the same sequences."""
 
     difference: float  # mean of A - B over sequences
-    low: float  # 95 % bootstrap interval of the mean difference
+    low: float  # 95 % bootstrap interval of the mean difference; NaN for a single sequence, which has none
     high: float
-    p_value: float  # two-sided, sign-flip permutation test
+    p_value: float  # two-sided, sign-flip permutation test; NaN for a single sequence
     wins: int  # sequences where A is better
     losses: int
     ties: int
+
+    @property
+    def interval(self) -> str:
+        """The interval for a table."""
+        return "-" if np.isnan(self.low) else f"[{self.low:+.3f}, {self.high:+.3f}]"
 
 
 def compare_paired(a: ArrayLike, b: ArrayLike, seed: int = 0) -> PairedComparison:
@@ -62,12 +67,13 @@ def compare_paired(a: ArrayLike, b: ArrayLike, seed: int = 0) -> PairedCompariso
     if gaps.ndim != 1 or gaps.size == 0:
         raise ValueError(f"a, b: one score a sequence, got {gaps.shape}")
     rng = np.random.default_rng(seed)
-    low, high = np.percentile(_bootstrap_means(gaps, rng), [2.5, 97.5])
+    several = gaps.size > 1
+    low, high = np.percentile(_bootstrap_means(gaps, rng), [2.5, 97.5]) if several else (np.nan, np.nan)
     return PairedComparison(
         difference=float(gaps.mean()),
         low=float(low),
         high=float(high),
-        p_value=_sign_flip_p(gaps, rng),
+        p_value=_sign_flip_p(gaps, rng) if several else float("nan"),
         wins=int((gaps > 0).sum()),
         losses=int((gaps < 0).sum()),
         ties=int((gaps == 0).sum()),

@@ -17,11 +17,12 @@ from pytracking.analysis.report import (
     overall_table,
     per_sequence_table,
 )
-from pytracking.analysis.result_sets import ResultSet, find_results, parameter_folders
-from pytracking.analysis.rules import RULES, get_rule
+from pytracking.analysis.result_sets import ResultSet, as_result_sets, find_all_results, row_called
+from pytracking.analysis.rules import DEFAULT_RULE, RULES, get_rule
 from pytracking.analysis.tables import FORMATS, Table
 from pytracking.evaluation import SequenceList, get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
+from pytracking.evaluation.run_folders import parameter_folders
 from pytracking.utils.files import write_text
 
 
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "trackers", nargs="*", metavar="[NAME=]TRACKER/PARAM[:RUNS]", help="e.g. dimp/dimp50:0-4 (none: list results)"
     )
     scoring = parser.add_argument_group("scoring")
-    scoring.add_argument("--rule", default="pytracking", choices=RULES, help="evaluator rule (default: pytracking)")
+    scoring.add_argument("--rule", default=DEFAULT_RULE, choices=RULES, help=f"default: {DEFAULT_RULE}")
     scoring.add_argument("--gap", type=float, help="distance of overlap thresholds (default: the rule's)")
     scoring.add_argument("--exclude-invalid", action="store_true", help="divide by the number of valid frames")
     scoring.add_argument("--missing", default="error", choices=("error", "skip"), help="sequences without results")
@@ -66,11 +67,12 @@ def run(args: argparse.Namespace) -> int:
         if not args.trackers:
             return _list_results(env_settings().results_path)
         sequences = load_annotations(args.annotations, args.dataset) if args.annotations else get_dataset(args.dataset)
-        results = [find_results(spec, env_settings().results_path) for spec in args.trackers]
+        results = find_all_results(args.trackers, env_settings().results_path)
+        rows = _rows(args, results)
         if sequences[0].dataset == "oxuva":
             return _show([presence_table(results, sequences, args.presence_threshold, args.dataset)], args)
-        evaluation = _evaluate(args, results, sequences)
-        status = _show(_tables(args, evaluation), args)
+        evaluation = _evaluate(args, results, sequences, rows)
+        status = _show(_tables(args, evaluation, rows), args)
         if args.plots is not None:
             stem = _file_stem(args.name or args.dataset) + ("_hard" if args.hard else "")
             for path in save_plots(evaluation, stem, args.plots or KINDS):
@@ -81,7 +83,16 @@ def run(args: argparse.Namespace) -> int:
         return 2
 
 
-def _evaluate(args: argparse.Namespace, results: list[ResultSet], sequences: SequenceList) -> Evaluation:
+def _rows(args: argparse.Namespace, results: list[ResultSet]) -> dict[str, str]:
+    """The names that --hard and --versus were given -> the rows that they mean."""
+    names = [*(args.versus or ()), *([args.hard] if args.hard else [])]
+    rows = as_result_sets(results, merge=not args.per_run)
+    return {name: row_called(name, rows, dict(zip(args.trackers, results, strict=True))) for name in names}
+
+
+def _evaluate(
+    args: argparse.Namespace, results: list[ResultSet], sequences: SequenceList, rows: dict[str, str]
+) -> Evaluation:
     evaluation = evaluate(
         results,
         sequences,
@@ -95,13 +106,13 @@ def _evaluate(args: argparse.Namespace, results: list[ResultSet], sequences: Seq
     )
     if args.hard is None:
         return evaluation
-    hard = hard_sequences(evaluation, args.hard)
+    hard = hard_sequences(evaluation, rows[args.hard])
     if not hard.sequences:
         raise ValueError(f"--hard: every run of '{args.hard}' exceeds an AUC of 0.75 on all sequences")
     return hard
 
 
-def _tables(args: argparse.Namespace, evaluation: Evaluation) -> list[Table]:
+def _tables(args: argparse.Namespace, evaluation: Evaluation, rows: dict[str, str]) -> list[Table]:
     name = (args.name or args.dataset) + (f", hard sequences of {args.hard}" if args.hard else "")
     tables = [overall_table(evaluation, name)]
     if args.per_sequence:
@@ -110,7 +121,7 @@ def _tables(args: argparse.Namespace, evaluation: Evaluation) -> list[Table]:
     if args.attributes:
         tables.append(attribute_table(evaluation, f"{name}: {args.measure} by attribute", args.measure))
     if args.versus:
-        tables.append(head_to_head_table(evaluation, *args.versus, args.measure))
+        tables.append(head_to_head_table(evaluation, *(rows[name] for name in args.versus), args.measure))
     return tables
 
 

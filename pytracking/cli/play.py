@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pytracking.analysis.evaluate import evaluate
 from pytracking.analysis.moments import overlaps
 from pytracking.analysis.playback import MOST_FRAMES, write_page, write_video
 from pytracking.analysis.result_sets import ResultSet, find_results
@@ -42,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
         folder = args.output or env_settings().require("result_plot_path", "play")
         for sequence in _chosen(args, dataset, results):
             _write(args, folder, sequence, load_boxes(results, sequence))
+            _print_scores(results, sequence)
     except (LookupError, ValueError, OSError) as error:
         print(f"error: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
         return 2
@@ -78,6 +80,16 @@ def _loss(results: list[ResultSet], sequence: Sequence) -> float:
     scores = [overlaps(boxes, sequence) for boxes in load_boxes(results[:2], sequence).values()]
     gaps = np.abs(scores[0] - scores[1]) if len(scores) > 1 else 1.0 - scores[0]
     return float(np.nanmean(gaps)) if not np.isnan(gaps).all() else 0.0
+
+
+def _print_scores(results: list[ResultSet], sequence: Sequence) -> None:
+    """The score of what is shown, the same as in ``analyze --per-sequence``."""
+    if len(sequence.ground_truth_rect) != len(sequence) or sequence.dataset == "oxuva":
+        return
+    shown = [ResultSet(row.name, row.runs[:1]) for row in results]
+    evaluation = evaluate(shown, [sequence], cache=False, progress=False)
+    scores = [f"{row.name} {evaluation.summary(row).auc[0]:.3f}" for row in evaluation.trackers]
+    print(f"  AUC by rule '{evaluation.rule.name}': {', '.join(scores)}")
 
 
 def _write(args: argparse.Namespace, folder: Path, sequence: Sequence, boxes: dict[str, np.ndarray]) -> None:

@@ -5,15 +5,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from pytracking.analysis.scores import score_sequence, summarise
+from pytracking.analysis.evaluate import evaluate
+from pytracking.analysis.presence import presence_table
+from pytracking.analysis.report import DECIMALS, MEASURES, rule_notes
+from pytracking.analysis.result_sets import ResultSet, Run
+from pytracking.analysis.tables import Number, Table
 from pytracking.evaluation import Sequence, Tracker
 from pytracking.evaluation.pictures import contact_sheet
-from pytracking.evaluation.results import boxes_file, is_complete, read_boxes, read_times, times_file
+from pytracking.evaluation.results import boxes_file, is_complete, read_boxes
 from pytracking.evaluation.run_record import ChangedRunError
 from pytracking.utils.image_io import write_image
 from pytracking.utils.notices import show_warnings_plainly
 
-RULE = "strict"
+COLUMNS = ("AUC", "Precision", "Norm Precision")
 SHEET_ROWS = 12  # a contact sheet of more sequences is too long to look at
 # What the user can mend: wrong names, missing files and paths, changed settings.
 USER_ERRORS = (LookupError, ValueError, OSError, ImportError, ChangedRunError)
@@ -23,40 +27,36 @@ def show_results(tracker: Tracker, sequences: list[Sequence]) -> None:
     """Prints the scores of the sequences that are done, and draws them."""
     done = [s for s in sequences if is_complete(tracker.results_dir, s.name, len(s))]
     if done:
-        run = "" if tracker.run_id is None else f", run {tracker.run_id}"
-        print(f"\n{tracker.display_name}{run}\n{score_table(tracker, done)}")
+        print(f"\n{score_table(tracker, done)}")
         print(f"picture: {save_sheet(tracker, done)} (green: annotation, orange: tracker)")
     print(f"results: {tracker.results_dir}")
 
 
-def score_table(tracker: Tracker, sequences: list[Sequence]) -> str:
-    """Scores and speed of the results on disk, a line a sequence and one for all."""
-    lines = [f"{'sequence':<28} {'frames':>6} {'AUC':>6} {'P@20':>6} {'nP@.2':>6} {'fps':>8}"]
-    scored, frames, seconds = [], 0, 0.0
-    for sequence in sequences:
-        boxes = read_boxes(boxes_file(tracker.results_dir, sequence.name))
-        speed = f"{'-':>8}"
-        if times_file(tracker.results_dir, sequence.name).exists():
-            times = read_times(times_file(tracker.results_dir, sequence.name))
-            frames, seconds = frames + len(times), seconds + times.sum()
-            speed = f"{len(times) / max(times.sum(), 1e-9):8.1f}"
-        numbers = f"{'-':>6} {'-':>6} {'-':>6}"
-        if len(sequence.ground_truth_rect) == len(sequence):
-            scores = score_sequence(boxes, sequence.ground_truth_rect, RULE, visible=sequence.target_visible)
-            scored.append(scores)
-            numbers = _numbers([scores])
-        lines.append(f"{sequence.name:<28} {len(sequence):6d} {numbers} {speed}")
-    if scored:
-        total = sum(len(sequence) for sequence in sequences)
-        speed = f"{frames / max(seconds, 1e-9):8.1f}" if frames else f"{'-':>8}"
-        lines += ["-" * len(lines[0]), f"{'mean of sequences':<28} {total:6d} {_numbers(scored)} {speed}"]
-        lines.append(f"rule '{RULE}': AUC, precision at 20 px, normalised precision at 0.2 (target visible)")
-    return "\n".join(lines)
-
-
-def _numbers(scores: list) -> str:
-    summary = summarise(scores, RULE)
-    return " ".join(f"{float(x):6.3f}" for x in (summary.auc, summary.precision, summary.normalised_precision))
+def score_table(tracker: Tracker, sequences: list[Sequence]) -> Table:
+    """Scores and speed of the results on disk, one line per sequence and one for all; as ``analyze`` scores them."""
+    results = ResultSet(tracker.display_name, (Run(tracker.results_dir),))
+    if sequences[0].dataset == "oxuva":
+        return presence_table([results], sequences)
+    run = "" if tracker.run_id is None else f", run {tracker.run_id}"
+    table = Table(tracker.display_name + run, ["sequence", "frames", *COLUMNS, "fps"])
+    public = [s for s in sequences if len(s.ground_truth_rect) == len(s)]
+    if public:
+        evaluation = evaluate([results], public, cache=False, progress=False, workers=1)
+        (scores,) = evaluation.trackers
+        columns = [evaluation.sequence_scores(scores, MEASURES[column])[0] for column in COLUMNS]
+        for place, sequence in enumerate(public):
+            numbers = [Number(float(column[place]), decimals=DECIMALS) for column in columns]
+            speed = scores.select([place]).frames_a_second
+            table.rows.append([sequence.name, len(sequence), *numbers, Number(speed, decimals=1)])
+        summary = evaluation.summary(scores)
+        means = [Number(float(getattr(summary, MEASURES[column])[0]), decimals=DECIMALS) for column in COLUMNS]
+        total = sum(map(len, public))
+        table.rows.append(["mean of sequences", total, *means, Number(scores.frames_a_second, decimals=1)])
+        table.notes += rule_notes(evaluation)
+    if len(public) < len(sequences):
+        secret = len(sequences) - len(public)
+        table.notes.append(f"no score for {secret} sequences: only the box of their first frame is public")
+    return table
 
 
 def save_sheet(tracker: Tracker, sequences: list[Sequence]) -> Path:

@@ -41,6 +41,9 @@ def _add_init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trackers", nargs="+", default=[], metavar="TRACKER:PARAM", help="e.g. rls_dimp:vot18")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--sequences", type=Path, metavar="PATH", help="folder of sequences, VOT or OTB layout")
+    parser.add_argument(
+        "--origin", type=int, choices=(0, 1), default=0, help="number of the first pixel in --sequences (default: 0)"
+    )
     source.add_argument("--dataset", metavar="NAME", help="a dataset of this project, e.g. demo or otb")
     source.add_argument("--download", action="store_true", help="let the toolkit download the stack's dataset")
     parser.add_argument("--repetitions", type=int, metavar="N", help="instead of the stack's (15)")
@@ -62,6 +65,9 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("trackers", nargs="*", metavar="TRACKER", help="names from trackers.ini (default: all)")
     parser.add_argument("--format", choices=("text", "markdown", "latex", "csv"), default="text")
+    parser.add_argument(
+        "--partial", action="store_true", help="score what is there where the stack asks for more repetitions"
+    )
     parser.add_argument("--name", default="report", help="folder below DIR/reports for report.json and eao.png")
 
 
@@ -82,9 +88,11 @@ def _init(args: argparse.Namespace) -> int:
                 "a new workspace needs --stack and one of --sequences PATH, --dataset NAME, --download "
                 "(nothing is downloaded without being asked)"
             )
+        if args.origin and not args.sequences:
+            raise ValueError("--origin belongs to --sequences; datasets of this project have their own")
         sources = None
         if args.sequences:
-            sources = find_sequences(args.sequences)
+            sources = find_sequences(args.sequences, args.origin)
         elif args.dataset:
             sources = from_dataset(get_dataset(args.dataset))
         changes = workspaces.StackChanges(args.repetitions, tuple(args.eao_interval) if args.eao_interval else None)
@@ -116,12 +124,12 @@ def _run(args: argparse.Namespace) -> int:
 
 def _report(args: argparse.Namespace) -> int:
     from pytracking.vot.report import make_report
-    from pytracking.vot.tables import draw_eao_curves, render
+    from pytracking.vot.tables import draw_eao_curves, report_table
 
-    report = make_report(args.folder, args.trackers)
+    report = make_report(args.folder, args.trackers, partial=args.partial)
     folder = Path(args.folder) / "reports" / args.name
     report.write_json(folder / "report.json")
-    print(render(report, args.format), end="")
+    print(report_table(report).render(args.format))
     if any(row.eao_curve for row in report.rows):
         draw_eao_curves(report, folder / "eao.png")
     print(f"\nwritten: {folder}", file=sys.stderr)

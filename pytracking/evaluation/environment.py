@@ -1,35 +1,32 @@
 """Where results, networks and datasets live.
 
 Each key is looked up in this order: flags of the command line, environment variables (``PYTRACKING_<KEY>``),
-``pytracking/evaluation/local.py`` if the user has one, the user's config file, the default.
+``pytracking/evaluation/local.py`` if the user has one, the user's config file, the default. A misspelled key is an
+error that names the nearest one.
 """
 from __future__ import annotations
 
+import difflib
+import importlib
 import importlib.util
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from ltr.admin.environment import ConfigError, config_file, read_config
+from pytracking.utils.names import unknown_name_message
 
 LOCAL_FILE = Path(__file__).with_name("local.py")
 VARIABLE_PREFIX = "PYTRACKING_"
+TYPO = 0.8  # likeness from which on a foreign name counts as a misspelled one of ours
 
 
 class MissingPathError(LookupError):
     """A path that the command needs and nobody has set; the message shows the line to add."""
 
 
-class ConfigError(ValueError):
-    """A settings file that cannot be used; the message names it. It is never rewritten."""
-
-
 class EnvSettings:
-    """Paths by key. A key that is not set reads as None; ``local.py`` may assign any key."""
+    """Paths by key. A key that is not set reads as None, one that does not exist is an error."""
 
     def __init__(self, **paths: str | Path | None) -> None:
         for key, value in paths.items():
@@ -44,6 +41,8 @@ class EnvSettings:
     def __getattr__(self, key: str) -> None:
         if key.startswith("_"):  # copy and pickle ask for these
             raise AttributeError(key)
+        if key not in known_keys():
+            raise AttributeError(unknown_name_message("setting", key, known_keys()))
         return None
 
     def require(self, key: str, purpose: str = "this command") -> Path:
@@ -68,21 +67,18 @@ def how_to_set(key: str) -> str:
     )
 
 
-def config_file() -> Path:
-    """The user's config file (it need not exist)."""
-    explicit = os.environ.get(VARIABLE_PREFIX + "CONFIG")
-    if explicit:
-        return Path(explicit).expanduser()
-    return _user_folder("XDG_CONFIG_HOME", ".config") / "pytracking" / "config.toml"
+def known_keys() -> set[str]:
+    """Every key: results, networks and caches, and the folder of each dataset."""
+    # Not at the top: the registry needs this module.
+    registry = importlib.import_module("pytracking.evaluation.datasets.registry")
+    return {*_defaults(), *(entry.path_key for entry in registry.DATASETS.values() if entry.path_key)}
 
 
 def env_settings() -> EnvSettings:
     """All settings, merged in the documented order."""
     merged: dict[str, Any] = _from_config_file(config_file())
     merged.update(_from_local_file(LOCAL_FILE))
-    for name, value in os.environ.items():
-        if name.startswith(VARIABLE_PREFIX) and value:
-            merged[name[len(VARIABLE_PREFIX) :].lower()] = value
+    merged.update(_from_variables())
     return EnvSettings(**{**_defaults(merged.get("results_path")), **merged})
 
 
@@ -93,7 +89,7 @@ def apply_flags(**paths: str | Path | None) -> None:
             os.environ[VARIABLE_PREFIX + key.upper()] = os.path.abspath(Path(value).expanduser())
 
 
-def _defaults(results: str | Path | None) -> dict[str, Path]:
+def _defaults(results: str | Path | None = None) -> dict[str, Path]:
     """What is not set; plots and segmentations go below the results, wherever the user has put these."""
     checkout = Path(__file__).resolve().parents[2]
     if (checkout / "pyproject.toml").is_file():
@@ -115,17 +111,35 @@ def _user_folder(variable: str, fallback: str) -> Path:
 
 
 def _from_config_file(path: Path) -> dict[str, str]:
-    if not path.is_file():
-        return {}
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f'{path}: {error}; lines look like: otb_path = "/data/OTB100"') from error
-    paths = {key: value for key, value in values.items() if not isinstance(value, dict)}  # tables belong to others
+    values = read_config(path)
+    paths = {key: value for key, value in values.items() if not isinstance(value, dict)}  # [training] is ltr's
     for key, value in paths.items():
+        if key not in known_keys():
+            raise ConfigError(f"{path}: " + unknown_name_message("setting", key, known_keys()))
         if not isinstance(value, str):
             raise ConfigError(f'{path}: {key} must be a path in quotes, e.g. {key} = "/data/OTB100"')
     return paths
+
+
+def _from_variables() -> dict[str, str]:
+    values = {}
+    for name, value in os.environ.items():
+        key = name[len(VARIABLE_PREFIX) :].lower()
+        if name.startswith(VARIABLE_PREFIX) and value and _is_ours(key, f"environment variable {name}"):
+            values[key] = value
+    return values
+
+
+def _is_ours(key: str, source: str) -> bool:
+    """Whether a key exists; one that nearly does is a ConfigError.
+
+    Others are left alone: local.py files of pytracking have keys that we do not need, and not every variable is a path.
+    """
+    keys = known_keys()
+    near = difflib.get_close_matches(key, keys, n=1, cutoff=TYPO)
+    if key not in keys and near:
+        raise ConfigError(f"{source}: there is no setting '{key}'. Did you mean '{near[0]}'?")
+    return key in keys
 
 
 def _from_local_file(path: Path) -> dict[str, Any]:
@@ -138,4 +152,4 @@ def _from_local_file(path: Path) -> dict[str, Any]:
         settings = module.local_env_settings()
     except Exception as error:
         raise ConfigError(f"{path}: {type(error).__name__}: {error}; repair or remove the file") from error
-    return {key: value for key, value in vars(settings).items() if value is not None}
+    return {key: value for key, value in vars(settings).items() if _is_ours(key, str(path)) and value is not None}

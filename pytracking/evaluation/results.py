@@ -6,14 +6,12 @@ included), with ``<sequence>_time.txt`` (seconds a frame) and, for trackers that
 """
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 
+from ltr.sequence_files import NumberFileError, parse_table
 from pytracking.utils.files import write_text
-
-_SEPARATOR = re.compile(r"[,\t ]+")
 
 
 class ResultFileError(ValueError):
@@ -43,6 +41,12 @@ def scores_file(folder: str | Path, sequence_name: str) -> Path:
 def memory_file(folder: str | Path, sequence_name: str) -> Path:
     """Where the peak memory of the run on a sequence is."""
     return Path(folder) / "memory" / f"{sequence_name}.txt"
+
+
+def result_names(folder: str | Path) -> list[str]:
+    """Sequences of which a folder has boxes."""
+    stems = sorted(path.stem for path in Path(folder).glob("*.txt") if not path.name.startswith("."))
+    return [stem for stem in stems if not stem.endswith(("_time", "_object_presence_scores"))]
 
 
 def write_boxes(path: str | Path, boxes: np.ndarray) -> None:
@@ -145,49 +149,11 @@ def _read_bytes(path: str | Path) -> bytes:
 
 
 def _parse_table(data: bytes, source: str | Path, columns: int, finite: bool = True) -> np.ndarray:
-    table = parse_numbers(data, columns)
-    if table is None or (finite and not np.isfinite(table).all()):
-        try:
-            lines = data.decode("utf-8").rstrip().splitlines()
-        except UnicodeDecodeError as error:
-            raise ResultFileError(f"{source}: not a text file") from error
-        if not lines:
-            raise ResultFileError(f"{source}: the file is empty")
-        table = _parse_line_by_line(source, lines, columns, finite)
-    return table
-
-
-def parse_numbers(data: bytes, columns: int) -> np.ndarray | None:
-    """All numbers of a text at once, as float64 (n, columns); None unless each line has exactly that many.
-
-    None sends the caller to a slower parser, which can say what is wrong with which line.
-    """
-    letters = np.frombuffer(data.rstrip() + b"\n", dtype=np.uint8)
-    gaps = (letters <= ord(" ")) | (letters == ord(","))
-    starts = np.flatnonzero(gaps[:-1] & ~gaps[1:]) + 1  # of every number but the very first
-    starts = starts if gaps[0] else np.concatenate([[0], starts])
-    line_ends = np.flatnonzero(letters == ord("\n"))
-    if starts.size != line_ends.size * columns:
-        return None
-    starts = starts.reshape(-1, columns)
-    if (starts[:, -1] > line_ends).any() or (starts[1:, 0] < line_ends[:-1]).any():
-        return None  # the right number of numbers, but not on each line
     try:
-        return np.array(data.replace(b",", b" ").split(), dtype=np.float64).reshape(-1, columns)
-    except ValueError:
-        return None
-
-
-def _parse_line_by_line(source: str | Path, lines: list[str], columns: int, finite: bool) -> np.ndarray:
-    table = np.empty((len(lines), columns))
-    for number, line in enumerate(lines, start=1):
-        try:
-            values = [float(word) for word in _SEPARATOR.split(line.strip())]
-        except ValueError:
-            raise ResultFileError(f"{source}, line {number}: not numbers: {line.strip()!r}") from None
-        if len(values) != columns:
-            raise ResultFileError(f"{source}, line {number}: {len(values)} numbers, expected {columns}")
-        if finite and not np.isfinite(values).all():
-            raise ResultFileError(f"{source}, line {number}: not finite: {line.strip()!r}")
-        table[number - 1] = values
+        table = parse_table(data, source, columns, blank_lines=False)
+    except NumberFileError as error:
+        raise ResultFileError(str(error)) from None
+    bad = np.flatnonzero(~np.isfinite(table).all(axis=1)) if finite else np.empty(0, int)
+    if bad.size:
+        raise ResultFileError(f"{source}, line {bad[0] + 1}: not finite: {table[bad[0]].tolist()}")
     return table

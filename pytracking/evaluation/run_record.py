@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import hashlib
 import json
 import platform
 from datetime import datetime, timezone
@@ -11,96 +13,83 @@ from typing import Any
 
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.tracker import Tracker
+from pytracking.tracker.base import TrackerParams
 from pytracking.utils.device import select_device
 from pytracking.utils.files import sha256, write_text
 
 RECORD_NAME = "run.json"
 PACKAGES = ("rls-tracking", "torch", "numpy", "opencv-python", "opencv-contrib-python", "opencv-python-headless")
-# Views of the run, not part of what is computed.
+# Views of the run, not part of what is computed. ("stated": in records of earlier versions.)
 IGNORED_PARAMETERS = {"debug", "device", "network_file", "stated"}
 
 
 class ChangedRunError(RuntimeError):
-    """A result folder was made with other parameters or weights than the run that would extend it."""
+    """The results of a folder are of other settings or other data than the run that would extend them."""
 
 
-def run_record(tracker: Tracker, overrides: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The record of a run that is about to start."""
-    params = tracker.get_parameters(overrides)
+def run_record(tracker: Tracker) -> dict[str, Any]:
+    """The record of a run that is about to start: every parameter as it will run, and who stated it.
+
+    A parameter that ``provenance`` does not name has the value that its class gives it.
+    """
+    params = tracker.get_parameters()
     weights = tracker.weights.file
     return {
         "tracker": tracker.name,
         "parameter": tracker.parameter_name,
         "run_id": tracker.run_id,
-        "parameters": {field.name: _plain(getattr(params, field.name)) for field in dataclasses.fields(params)},
+        "parameters": recorded_parameters(params),
+        "provenance": dict(sorted(params.provenance.items())),
         "weights": weights.name if weights else None,
-        "weights_sha256": sha256(weights) if weights else None,
+        "weights_sha256": _digest(weights, weights.stat().st_mtime_ns) if weights else None,
         "seed": f"seed_for({tracker.run_id or 0}, sequence), e.g. {seed_for(tracker.run_id, 'demo')} for 'demo'",
         "device": str(select_device(params.device)),
         "machine": platform.platform(),
         "python": platform.python_version(),
         "packages": _versions(),
-        "start": _now(),
+        "start": now(),
         "end": None,
     }
 
 
-def begin_run(tracker: Tracker, overrides: dict[str, Any] | None = None, *, rerun: bool = False) -> dict[str, Any]:
-    """Writes the record of a run that starts or goes on.
-
-    A run that goes on keeps its first start. With ``rerun``, results made with other settings are removed.
-
-    Raises:
-        ChangedRunError: if results in the folder were made with other parameters or weights.
-    """
-    folder = tracker.results_dir
-    record = run_record(tracker, overrides)
-    before = read_record(folder)
-    results = list(folder.glob("*.txt"))
-    if before is not None and results:
-        changes = _changes(before, record)
-        if changes and not rerun:
-            raise ChangedRunError(
-                f"the results in {folder} were made with other settings:\n  "
-                + "\n  ".join(changes)
-                + "\nGive --rerun to drop them and compute again, or --runid N to keep them and write elsewhere."
-            )
-        if changes:
-            for path in results:  # also those of sequences that this run does not compute: the record speaks for all
-                path.unlink()
-        elif not rerun:
-            record["start"] = before.get("start", record["start"])
-    _write(folder, record)
-    return record
-
-
-def end_run(tracker: Tracker, record: dict[str, Any]) -> None:
-    """Notes the end of a run."""
-    _write(tracker.results_dir, {**record, "end": _now()})
+def recorded_parameters(params: TrackerParams) -> dict[str, Any]:
+    """Parameters by name, each as JSON holds it."""
+    names = [field.name for field in dataclasses.fields(params) if field.name != "provenance"]
+    return {name: _plain(getattr(params, name)) for name in names}
 
 
 def read_record(folder: str | Path) -> dict[str, Any] | None:
     """The record of a result folder; None where there is none, or none that can be read."""
     try:
-        return json.loads((Path(folder) / RECORD_NAME).read_text(encoding="utf-8"))
+        record = json.loads((Path(folder) / RECORD_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+    return record if isinstance(record, dict) and isinstance(record.get("parameters"), dict) else None
 
 
-def _changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    old, new = before.get("parameters", {}), now["parameters"]
-    changes = [
+def write_record(folder: str | Path, record: dict[str, Any]) -> None:
+    """Writes a record atomically."""
+    write_text(Path(folder) / RECORD_NAME, json.dumps(record, indent=2) + "\n")
+
+
+def settings_digest(record: dict[str, Any]) -> str:
+    """Equal for runs whose results belong together: the same parameters on the same network."""
+    counted = {name: value for name, value in record["parameters"].items() if name not in IGNORED_PARAMETERS}
+    text = json.dumps([counted, record.get("weights_sha256")], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def changes(before: dict[str, Any], record: dict[str, Any]) -> list[str]:
+    """How the settings of two records differ, a line each."""
+    old, new = before.get("parameters", {}), record["parameters"]
+    lines = [
         f"{name}: {old.get(name)!r} before, {new.get(name)!r} now"
         for name in sorted({*old, *new} - IGNORED_PARAMETERS)
         if old.get(name) != new.get(name)
     ]
-    if before.get("weights_sha256") != now["weights_sha256"]:
-        changes.append(f"network: {before.get('weights')} before, {now['weights']} now, with other content")
-    return changes
-
-
-def _write(folder: Path, record: dict[str, Any]) -> None:
-    write_text(folder / RECORD_NAME, json.dumps(record, indent=2) + "\n")
+    if before.get("weights_sha256") != record["weights_sha256"]:
+        lines.append(f"network: {before.get('weights')} before, {record['weights']} now, with other content")
+    return lines
 
 
 def _plain(value: Any) -> Any:
@@ -114,6 +103,12 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
+@functools.lru_cache
+def _digest(path: Path, _: int) -> str:
+    """A large file is read once for the many runs of an experiment; the second argument is its time of change."""
+    return sha256(path)
+
+
 def _versions() -> dict[str, str]:
     versions = {}
     for package in PACKAGES:
@@ -124,5 +119,6 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _now() -> str:
+def now() -> str:
+    """The time of day, as records have it."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -3,17 +3,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from pytracking.evaluation.results import boxes_file, is_complete
-from pytracking.evaluation.run_record import begin_run, end_run
+from pytracking.evaluation.origin import is_this_runs
+from pytracking.evaluation.result_folder import FolderRun
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
 from pytracking.evaluation.workers import Outcome, Task, TaskRunner, WorkerPool
-from pytracking.utils.files import remove_stale_temporaries, write_text
+from pytracking.utils.files import write_text
 from pytracking.utils.progress import progress_bar
 
 
@@ -40,11 +40,13 @@ class RunReport:
 
     computed: int = 0  # sequences tracked now
     kept: int = 0  # sequences whose result was there
+    notes: list[str] = field(default_factory=list)  # what was replaced
     failures: list[Failure] = field(default_factory=list)
 
     def summary(self) -> str:
         """A few lines for the end of a run."""
-        lines = [f"{self.computed} sequences tracked, {self.kept} kept from before, {len(self.failures)} failed"]
+        counts = f"{self.computed} sequences tracked, {self.kept} kept from before, {len(self.failures)} failed"
+        lines = [*self.notes, counts]
         for failure in self.failures:
             lines.append(f"  FAILED {failure.tracker.display_name} on {failure.sequence.name}: {failure.message}")
             lines.append(f"         traceback in {failure.log_file}")
@@ -58,51 +60,52 @@ def run_dataset(
     *,
     debug: int = 0,
     rerun: bool = False,
+    overwrite: bool = False,
     overrides: dict[str, Any] | None = None,
     progress: bool = True,
     pool: Pool | None = None,
 ) -> RunReport:
     """Tracks every sequence with every tracker and writes the results.
 
-    Results that are complete are kept; one whose length does not match its sequence is computed again. A failing
-    sequence gets a log with its traceback, and the others go on.
+    Results that are complete, of the same settings and of the same data, are kept. A failing sequence gets a log with
+    its traceback, and the others go on. Several runs may fill one folder at once
+    (:mod:`pytracking.evaluation.result_folder`).
 
     Args:
         dataset: the sequences.
         trackers: the trackers.
         threads: number of worker processes; 0 runs in this process.
         debug: the trackers' debug level.
-        rerun: compute everything again.
+        rerun: compute everything again, with the settings that the results there have.
+        overwrite: move results of other settings or other data to the folder's subfolder ``replaced``.
         overrides: parameters to change for every tracker.
         progress: show a bar and a line a sequence.
         pool: what runs the tasks instead of ``threads`` processes of this machine, for instance a cluster.
 
     Raises:
-        ChangedRunError: before anything runs, if a folder holds results made with other parameters or weights.
+        ChangedRunError: before anything runs, if a folder holds results of other settings or other data, and
+            ``overwrite`` is not given.
     """
     if threads < 0:
         raise ValueError(f"threads must be 0 or more, not {threads}")
-    sequences, trackers = list(dataset), list(trackers)
+    sequences = list(dataset)
     _check_unique_names(sequences)
     overrides = {**(overrides or {}), **({"debug": debug} if debug else {})}
+    trackers = [tracker.with_overrides(overrides) for tracker in trackers]
     report, tasks = RunReport(), []
-    records = [(tracker, begin_run(tracker, overrides, rerun=rerun)) for tracker in trackers]
-    for tracker in trackers:
-        remove_stale_temporaries(tracker.results_dir)
-        for sequence in sequences:
-            if not rerun and is_complete(tracker.results_dir, sequence.name, len(sequence)):
-                report.kept += 1
-            else:
-                # A result that is being replaced must not look complete if the replacement is interrupted.
-                boxes_file(tracker.results_dir, sequence.name).unlink(missing_ok=True)
-                tasks.append(Task(tracker, sequence, overrides))
-    with _Progress(tasks, total=len(sequences) * len(trackers), kept=report.kept, show=progress) as bar:
-        with closing(_outcomes(tasks, threads, bar, pool)) as outcomes:  # an interruption here ends the workers at once
-            for outcome in outcomes:
-                _note(outcome, report)
-                bar.finished(outcome)
-    for tracker, record in records:
-        end_run(tracker, record)
+    with ExitStack() as folders:
+        for tracker in trackers:
+            run = folders.enter_context(FolderRun(tracker, sequences, overwrite=overwrite))
+            report.notes += run.notes
+            waiting = [each for each in sequences if rerun or not is_this_runs(run.folder, each, run.settings)]
+            report.kept += len(sequences) - len(waiting)
+            tasks += [Task(tracker, sequence, run.settings, rerun) for sequence in waiting]
+        with _Progress(tasks, total=len(sequences) * len(trackers), kept=report.kept, show=progress) as bar:
+            # an interruption here ends the workers at once
+            with closing(_outcomes(tasks, threads, bar, pool)) as outcomes:
+                for outcome in outcomes:
+                    _note(outcome, report)
+                    bar.finished(outcome)
     return report
 
 
@@ -136,7 +139,8 @@ def _note(outcome: Outcome, report: RunReport) -> None:
     log_file = task.tracker.results_dir / "logs" / f"{task.sequence.name}.log"
     if outcome.error is None:
         log_file.unlink(missing_ok=True)
-        report.computed += 1
+        report.computed += not outcome.kept
+        report.kept += outcome.kept
     else:
         write_text(log_file, outcome.error)
         message = outcome.error.strip().splitlines()[-1]
@@ -184,7 +188,8 @@ class _Progress:
         self._done += 1
         self._describe()
         if self._show:
-            how = "FAILED" if outcome.error else f"{frames / max(outcome.seconds, 1e-9):8.1f} fps"
+            speed = "kept" if outcome.kept else f"{frames / max(outcome.seconds, 1e-9):8.1f} fps"
+            how = "FAILED" if outcome.error else speed
             self._bar.write(f"{task.tracker.display_name:<28} {task.sequence.name:<24} {frames:5d} frames  {how}")
 
     def _describe(self) -> None:

@@ -1,13 +1,14 @@
 """An annotated sequence of frames, and a list of them."""
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pytracking.utils.boxes import check_initial_box
 from pytracking.utils.image_io import ImageReadError, read_image
 
 
@@ -49,6 +50,7 @@ class Sequence:
         self.attributes = attributes or {}
         self.annotation_file = str(annotation_file) if annotation_file else None
         self.ground_truth_rect = np.asarray(ground_truth_rect, dtype=np.float64)
+        self._frames_identity: dict[str, Any] | None = None  # made when it is asked for: it reads the first frame
         self._check()
         if target_visible is None and len(self.ground_truth_rect) == len(self.frames):
             target_visible = ~np.isnan(self.ground_truth_rect).any(axis=1)
@@ -86,14 +88,25 @@ class Sequence:
         """What a tracker gets for its first frame: ``init_bbox`` as a list of four floats."""
         return {"init_bbox": self.ground_truth_rect[0].tolist()}
 
-    def checked_init_info(self, image: np.ndarray) -> dict[str, Any]:
-        """Like :meth:`init_info`, after validating the box against the first frame.
+    def identity(self) -> dict[str, Any]:
+        """What tells this sequence from another of its name: frames, their size, and the box a tracker starts on.
+
+        Folders do not enter, so that a dataset may be moved.
 
         Raises:
-            BoxError: if no tracker can start on it.
+            ImageReadError: if the first frame cannot be read.
         """
-        box = check_initial_box(self.ground_truth_rect[0], image.shape[:2], self.label)
-        return {"init_bbox": box.tolist()}
+        if self._frames_identity is None:
+            height, width = self.load_frame(0).shape[:2]
+            names = [os.path.basename(frame) for frame in self.frames]
+            self._frames_identity = {
+                "frames": len(names),
+                "first_frame": names[0],
+                "last_frame": names[-1],
+                "names_sha256": hashlib.sha256("\n".join(names).encode()).hexdigest(),
+                "size": [width, height],
+            }
+        return {**self._frames_identity, "first_box": self.ground_truth_rect[0].tolist()}
 
     def load_frame(self, index: int) -> np.ndarray:
         """Frame ``index`` (0-based) as RGB uint8 (h, w, 3).

@@ -1,44 +1,35 @@
 """Trackers by name: found on the package layout, given their weights, run on a sequence."""
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.util
 import pkgutil
-import time
-import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pytracking.evaluation.environment import env_settings
+from pytracking.evaluation.frame_loop import FrameLoop
+from pytracking.evaluation.parameters import (  # noqa: F401  (the errors are looked for here)
+    FallbackWeightsWarning,
+    MissingWeightsError,
+    UnknownParameterError,
+    Weights,
+    resolve_parameters,
+)
 from pytracking.evaluation.results import result_dir
+from pytracking.evaluation.run_folders import list_runs
 from pytracking.evaluation.seeds import seed_for
-from pytracking.evaluation.sequence import Sequence, SequenceError
+from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.names import unknown_name_message
-from pytracking.utils.notices import Notice
 
 
 class UnknownTrackerError(ValueError):
     """A tracker or parameter name that does not exist."""
-
-
-class UnknownParameterError(AttributeError, ValueError):
-    """A parameter that a tracker does not have."""
-
-
-class MissingWeightsError(FileNotFoundError):
-    """A tracker's network is not on this machine."""
-
-
-class FallbackWeightsWarning(Notice):
-    """A tracker runs on a bundled network because the paper's is not on this machine."""
-
-
-class TrackerOutputError(ValueError):
-    """A tracker returned something that is not a box."""
 
 
 @dataclass
@@ -75,6 +66,7 @@ class Tracker:
         strict_weights: raise instead of running on the bundled network where the paper's is not on this machine.
         network: run on this network (file name, or name of a bundled one) instead of the one the parameters name; the
             result folder carries its name.
+        overrides: parameters that a user states in place of the file's.
 
     Raises:
         UnknownTrackerError: if there is no such tracker or parameter file, and no results of it to analyse either.
@@ -89,6 +81,7 @@ class Tracker:
         *,
         strict_weights: bool = False,
         network: str | None = None,
+        overrides: dict[str, Any] | None = None,
     ) -> None:
         if run_id is not None and (not isinstance(run_id, int) or run_id < 0):
             raise ValueError(f"run_id must be None or an integer >= 0, not {run_id!r}")
@@ -98,8 +91,9 @@ class Tracker:
         self.display_name = display_name or f"{name}/{parameter_name}"
         self.strict_weights = strict_weights
         self.network = network
+        self.overrides = dict(overrides or {})
         self.runnable = self._exists()
-        self._weights: _Weights | None = None
+        self._resolved: tuple[Any, Weights] | None = None  # goes to workers as it is: what is recorded is what runs
 
     def __repr__(self) -> str:
         return f"Tracker({self.name!r}, {self.parameter_name!r}, run_id={self.run_id})"
@@ -113,7 +107,7 @@ class Tracker:
             raise UnknownTrackerError(unknown_name_message("tracker", self.name, tracker_names()))
         parameters = parameter_names(self.name)
         if self.parameter_name not in parameters:
-            if any(foreign.glob(f"{self.parameter_name}*")):
+            if list_runs(foreign, self.parameter_name):
                 return False
             kind = f"parameter file of tracker '{self.name}' called"
             raise UnknownTrackerError(unknown_name_message(kind, self.parameter_name, parameters))
@@ -128,33 +122,41 @@ class Tracker:
         return result_dir(env_settings().results_path, self.name, param, self.run_id)
 
     @property
-    def weights(self) -> _Weights:
-        """The network file that this tracker runs on."""
-        if self._weights is None:
-            self._weights = _resolve_weights(self._load_parameters(), self)
-        return self._weights
+    def weights(self) -> Weights:
+        """The network that this tracker runs on."""
+        return self._resolve()[1]
 
     def get_parameters(self, overrides: dict[str, Any] | None = None) -> Any:
-        """The parameters, with the network's file filled in and ``overrides`` applied.
+        """The parameters that really run: the file's, a user's, the network's, and where each comes from.
 
         Raises:
             UnknownParameterError: if an override names a parameter that does not exist.
         """
-        params = self._load_parameters()
-        params.network_file = self.weights.file
-        existing = [field.name for field in fields(params)]
-        for key, value in (overrides or {}).items():
-            if key not in existing:
-                message = unknown_name_message(f"parameter of tracker '{self.name}' called", key, existing)
-                raise UnknownParameterError(message)
-            setattr(params, key, value)
-        params.stated = tuple(overrides or ())
-        return params
+        return copy.copy(self.with_overrides(overrides)._resolve()[0])
+
+    def with_overrides(self, overrides: dict[str, Any] | None) -> Tracker:
+        """The same tracker with more parameters stated by a user."""
+        if not overrides:
+            return self
+        tracker = copy.copy(self)
+        tracker.overrides, tracker._resolved = {**self.overrides, **overrides}, None
+        return tracker
 
     def create_tracker(self, overrides: dict[str, Any] | None = None) -> Any:
         """A new tracker object (:class:`pytracking.tracker.base.BaseTracker`)."""
         params = self.get_parameters(overrides)
         return importlib.import_module(f"pytracking.tracker.{self.name}").get_tracker_class()(params)
+
+    def _resolve(self) -> tuple[Any, Weights]:
+        if self._resolved is None:
+            self._resolved = resolve_parameters(
+                self._load_parameters(),
+                f"{self.name}/{self.parameter_name}",
+                overrides=self.overrides,
+                network=self.network,
+                strict_weights=self.strict_weights,
+            )
+        return self._resolved
 
     def run_sequence(
         self,
@@ -203,93 +205,20 @@ def track_sequence(
     Only the time inside the tracker is counted, not the reading of frames.
 
     Raises:
-        BoxError, ImageReadError, SequenceError, TrackerOutputError: naming sequence, frame and file.
+        BoxError, FrameError, ImageReadError, TrackerOutputError: naming sequence, frame and file.
     """
-    first = sequence.load_frame(0)
-    info = {**sequence.checked_init_info(first), "seed": seed, "sequence_name": sequence.name}
-    if getattr(tracker, "needs_ground_truth", False):
-        info["ground_truth"] = sequence.ground_truth_rect
+    loop = FrameLoop(tracker)
     boxes = np.empty((len(sequence), 4))
     times = np.empty(len(sequence))
     scores = np.full(len(sequence), np.nan)
     for index in range(len(sequence)):
-        image = first if index == 0 else sequence.load_frame(index)
-        if image.shape != first.shape:
-            raise SequenceError(
-                f"{sequence.label}: frame {index + 1} ({sequence.frames[index]}) is {image.shape[1]}x{image.shape[0]}, "
-                f"the first frame {first.shape[1]}x{first.shape[0]}; all frames must have one size"
-            )
-        start = time.perf_counter()
         if index == 0:
-            output = {"target_bbox": info["init_bbox"], **(tracker.initialize(image, info) or {})}
+            result = loop.start_sequence(sequence, seed)
         else:
-            output = tracker.track(image, {"frame_index": index, "previous_output": output})
-        times[index] = output.get("time", time.perf_counter() - start)
-        boxes[index] = box_of_output(output, f"frame {index + 1} of sequence '{sequence.name}'")
-        scores[index] = _score(output)
+            where = f"frame {index + 1} of sequence '{sequence.name}' ({sequence.frames[index]})"
+            result = loop.next(sequence.load_frame(index), where)
+        boxes[index], times[index] = result.box, result.seconds
+        scores[index] = np.nan if result.score is None else result.score
         if progress is not None:
             progress(index + 1)
     return SequenceOutput(boxes, times, None if np.isnan(scores).all() else scores)
-
-
-def _score(output: dict[str, Any]) -> float:
-    score = output.get("score")
-    return np.nan if score is None else float(score)
-
-
-def box_of_output(output: dict[str, Any], where: str) -> np.ndarray:
-    """The box (4,) that a tracker returned, checked.
-
-    Raises:
-        TrackerOutputError: if it is not four finite numbers, or its size is negative; ``where`` starts the message.
-    """
-    try:
-        box = np.asarray(output["target_bbox"], dtype=np.float64)
-    except (KeyError, TypeError, ValueError) as error:
-        raise TrackerOutputError(f"{where}: the tracker returned no 'target_bbox' of four numbers: {output}") from error
-    if box.shape != (4,) or not np.isfinite(box).all():
-        raise TrackerOutputError(f"{where}: the tracker returned the box {box.tolist()}, not four finite numbers")
-    if (box[2:] < 0).any():
-        raise TrackerOutputError(f"{where}: the tracker returned the box {box.tolist()}, of negative size")
-    return box
-
-
-@dataclass(frozen=True)
-class _Weights:
-    file: Path | None  # None: the tracker needs no network
-    fallback: bool = False  # whether it is another than the parameters name: the bundled stand-in, or one asked for
-
-    @property
-    def name(self) -> str | None:
-        return self.file.stem if self.file else None
-
-
-def _resolve_weights(params: Any, tracker: Tracker) -> _Weights:
-    if params.weights is None and params.fallback_weights is None:
-        return _Weights(None)
-    from ltr.weights import find_weights  # here because trackers without a network work without ltr
-
-    search = [env_settings().network_path]
-    if tracker.network is not None:
-        file = find_weights(tracker.network, search)
-        if file is None:
-            raise MissingWeightsError(f"{tracker.name}: network '{tracker.network}' is not in {search[0]}, nor bundled")
-        return _Weights(file, fallback=True)
-    file = find_weights(params.weights, search) if params.weights else None
-    if file is not None:
-        return _Weights(file)
-    missing = f"{tracker.name}/{tracker.parameter_name}: network '{params.weights}' is not in {search[0]}"
-    remedy = "`python -m pytracking weights` says where to get it"
-    if params.weights and params.weights.endswith(".onnx"):
-        remedy = "it is in OpenCV's model zoo; put it there, or set network_path (docs/running.md)"
-    fallback = find_weights(params.fallback_weights, search) if params.fallback_weights else None
-    if fallback is None or (tracker.strict_weights and params.weights):
-        raise MissingWeightsError(f"{missing}; {remedy}")
-    if params.weights is None:
-        return _Weights(fallback)
-    warnings.warn(
-        f"{missing}; running on the bundled network '{fallback.stem}' instead ({remedy})",
-        FallbackWeightsWarning,
-        stacklevel=3,
-    )
-    return _Weights(fallback, fallback=True)

@@ -17,16 +17,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from pytracking.evaluation.results import (
-    boxes_file,
-    memory_file,
-    scores_file,
-    times_file,
-    write_boxes,
-    write_memory,
-    write_scores,
-    write_times,
-)
+from pytracking.evaluation.origin import is_this_runs
+from pytracking.evaluation.result_folder import store_result
+from pytracking.evaluation.results import boxes_file
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import FallbackWeightsWarning, Tracker
 from pytracking.utils.memory import peak_memory_mib, reset_peak_memory
@@ -41,7 +34,8 @@ class Task:
 
     tracker: Tracker
     sequence: Sequence
-    overrides: dict[str, Any]
+    settings: str  # digest of what the result folder's record says
+    rerun: bool = False  # replace a result that is there
 
 
 @dataclass
@@ -51,6 +45,7 @@ class Outcome:
     task: Task
     seconds: float = 0.0  # inside the tracker
     error: str | None = None  # the traceback, if it failed
+    kept: bool = False  # another run had stored the result meanwhile
 
 
 class TaskRunner:
@@ -61,26 +56,27 @@ class TaskRunner:
         self._key: tuple | None = None
 
     def run(self, task: Task, progress: Callable[[int], None] | None = None) -> Outcome:
-        """Tracks the sequence and writes its files, boxes last: their presence means that the result is complete."""
-        folder, name = task.tracker.results_dir, task.sequence.name
+        """Tracks the sequence and stores the result, unless another run in the same folder has done so."""
+        folder, sequence = task.tracker.results_dir, task.sequence
         try:
+            if task.rerun:
+                boxes_file(folder, sequence.name).unlink(missing_ok=True)  # if this fails, nothing must look complete
+            elif is_this_runs(folder, sequence, task.settings):
+                return Outcome(task, kept=True)
             reset_peak_memory()
-            output = task.tracker.run_sequence(task.sequence, tracker=self._tracker_for(task), progress=progress)
-            write_memory(memory_file(folder, name), peak_memory_mib())
-            write_times(times_file(folder, name), output.times)
-            if output.scores is not None:
-                write_scores(scores_file(folder, name), output.scores)
-            write_boxes(boxes_file(folder, name), output.boxes)
+            output = task.tracker.run_sequence(sequence, tracker=self._tracker_for(task), progress=progress)
+            memory = peak_memory_mib()
+            stored = store_result(folder, sequence, task.settings, output, memory, replace=task.rerun)
         except Exception:
             self._key = self._tracker = None  # its state is unknown now
             return Outcome(task, error=traceback.format_exc())
-        return Outcome(task, seconds=float(output.times.sum()))
+        return Outcome(task, seconds=float(output.times.sum()), kept=not stored)
 
     def _tracker_for(self, task: Task) -> Any:
-        key = (task.tracker.name, task.tracker.parameter_name, task.tracker.network, repr(task.overrides))
+        key = (task.tracker.name, task.tracker.parameter_name, task.tracker.network, repr(task.tracker.overrides))
         if key != self._key:
             self._tracker = None  # frees the old network first
-            self._tracker = task.tracker.create_tracker(task.overrides)
+            self._tracker = task.tracker.create_tracker()
             self._key = key
         return self._tracker
 
@@ -97,7 +93,7 @@ def _work(pipe: Connection, torch_threads: int, runner_class: type) -> None:
     try:
         while (task := pipe.recv()) is not None:
             outcome = runner.run(task, _throttled(pipe))
-            pipe.send(("done", outcome.seconds, outcome.error))
+            pipe.send(("kept" if outcome.kept else "done", outcome.seconds, outcome.error))
     except (EOFError, OSError, RunnerGone):
         pass  # nobody waits for the result
 
@@ -175,7 +171,7 @@ class WorkerPool:
                     progress(worker.task, value)
                 else:
                     task, worker.task = worker.task, None
-                    yield Outcome(task, value, error)
+                    yield Outcome(task, value, error, kept=kind == "kept")
                     self._give(worker, waiting)
 
     def _give(self, worker: _Worker, waiting: list[Task]) -> None:

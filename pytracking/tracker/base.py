@@ -2,53 +2,87 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 
+def compared(default: Any) -> Any:
+    """A field in which compared trackers differ: if a network could choose it, they would differ by the network."""
+    return field(default=default, metadata={"recommended": False})
+
+
+class _NotesWhatIsStated(type):
+    """Makes parameters that know which of their values were given by name, whatever these values are."""
+
+    def __call__(cls, *arguments: Any, **given: Any) -> Any:
+        params = super().__call__(*arguments, **given)
+        names = list(given)
+        if "provenance" in given:
+            # dataclasses.replace() gives every field: first those that it changes, then the others in their order, of
+            # which `provenance` is the first.
+            names = names[: names.index("provenance")]
+        params.provenance = {**given.get("provenance", {}), **dict.fromkeys(names, "file")}
+        return params
+
+
 @dataclass(kw_only=True, slots=True)
-class TrackerParams:
+class TrackerParams(metaclass=_NotesWhatIsStated):
     """Parameters common to all trackers; each tracker's own ``params.py`` extends this.
 
-    A dataclass with slots, so that a misspelled name raises instead of being ignored.
+    A dataclass with slots, so that a misspelled name raises instead of being ignored. A parameter is *stated* if its
+    name was given to the constructor or to ``dataclasses.replace``, or if it was assigned later, even with the value
+    that it had. No network's recommendation replaces a stated parameter.
     """
+
+    # Who stated each parameter: "file" (whoever made the parameters, e.g. a parameter file), "user" (an override), or
+    # "network" (recommended). Kept by itself; names that are not in it have the value of the class.
+    provenance: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     device: str = "auto"  # "auto" takes CUDA, then MPS, then the CPU
     weights: str | None = None  # file name of the network that the paper used, e.g. "dimp50.pth"
     fallback_weights: str | None = None  # bundled network to run on where `weights` is not on disk
     network_file: Path | None = None  # the file found for one of the two; set by pytracking.evaluation.Tracker
     debug: int = 0  # 0: nothing; larger numbers: more views
-    stated: tuple[str, ...] = ()  # parameters that a user gave by name: no network's recommendation replaces them
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        stated = hasattr(self, name) and name != "provenance"  # the first assignment is the constructor's
+        object.__setattr__(self, name, value)
+        if stated:
+            self.provenance = {**self.provenance, name: "file"}
 
 
 Params = TypeVar("Params", bound=TrackerParams)
 
 
-def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
-    """The parameters with a network's recommendations wherever they have the value that their class gives them.
+def with_values(params: Params, values: dict[str, Any], source: str) -> Params:
+    """A copy with other values, which ``source`` has stated."""
+    changed = replace(params, **values)
+    changed.provenance = {**params.provenance, **dict.fromkeys(values, source)}
+    return changed
 
-    The recommendations are ``metadata["tracker"]`` of the network's file. Parameters that a user gave by name
-    (``params.stated``) stay, whatever their value.
+
+def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
+    """The parameters with a network's recommendations for those that nobody has stated.
+
+    The recommendations are ``metadata["tracker"]`` of the network's file. :mod:`pytracking.evaluation.parameters`
+    applies them; a tracker object that is made without it takes its parameters as they are.
 
     Raises:
-        AttributeError: if a recommendation names a parameter that does not exist.
+        AttributeError: if a recommendation names a parameter that does not exist, or is not a network's business.
     """
-    known = {each.name: each for each in fields(params)}
-    unknown = sorted(set(recommended) - set(known))
+    known = {each.name for each in fields(params) if each.metadata.get("recommended", True)}
+    known -= {each.name for each in fields(TrackerParams)}
+    unknown = sorted(set(recommended) - known)
     if unknown:
         raise AttributeError(
             f"the network {params.network_file or ''} recommends tracker parameters {unknown}, "
-            f"which {type(params).__name__} does not have"
+            f"which {type(params).__name__} does not have or a network may not choose"
         )
-    unset = {name for name, each in known.items() if getattr(params, name) == _default(each)} - {*params.stated}
-    return replace(params, **{name: value for name, value in recommended.items() if name in unset})
-
-
-def _default(parameter: Any) -> Any:
-    return parameter.default if parameter.default_factory is MISSING else parameter.default_factory()
+    unstated = {name: value for name, value in recommended.items() if name not in params.provenance}
+    return with_values(params, unstated, "network")
 
 
 class RejectedUpdateWarning(RuntimeWarning):
@@ -84,6 +118,8 @@ class BaseTracker:
     Images are RGB uint8 arrays (h, w, 3); boxes are float ``[x, y, w, h]`` in pixels, 0-based.
     """
 
+    needs_ground_truth = False  # True: info["ground_truth"] of the first frame holds the boxes of all frames
+
     def __init__(self, params: TrackerParams) -> None:
         self.params = params
 
@@ -92,7 +128,8 @@ class BaseTracker:
 
         Args:
             image: the first frame.
-            info: ``init_bbox`` (required), ``seed`` (optional int: everything random in the tracker derives from it).
+            info: ``init_bbox`` (required), ``seed`` (optional int: everything random in the tracker derives from it),
+                ``sequence_name`` (where it is known).
 
         Returns:
             None, or a dict of extra outputs such as ``time``.
@@ -101,6 +138,10 @@ class BaseTracker:
 
     def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
         """Finds the target in the next frame.
+
+        Args:
+            image: the frame.
+            info: ``frame_index`` (1 for the second frame) and ``previous_output``, what the last call returned.
 
         Returns:
             ``target_bbox`` (required), and where the tracker has them ``score`` (float), ``flag`` (one of "normal",

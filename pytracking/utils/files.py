@@ -6,9 +6,16 @@ import itertools
 import os
 import re
 import socket
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _counter = itertools.count()
@@ -44,6 +51,40 @@ def _is_alive(process: int) -> bool:
         return False
     except PermissionError:
         pass
+    return True
+
+
+@contextmanager
+def locked(path: str | Path) -> Iterator[None]:
+    """Waits for a file's lock and holds it; other processes and machines that share the disk wait meanwhile.
+
+    The lock ends with its process, however that ends. Systems without ``flock`` (Windows) have none.
+    """
+    with open_lock(path) as file:
+        lock(file, exclusive=True)
+        yield
+
+
+def open_lock(path: str | Path) -> IO[bytes]:
+    """A file to :func:`lock`; closing it gives the lock back."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    return open(path, "ab")
+
+
+def lock(file: IO[bytes], *, exclusive: bool, wait: bool = True) -> bool:
+    """Takes a lock, or changes the one that is held; False if others hold it and ``wait`` is not given.
+
+    On a disk without a lock service it warns, and counts as taken.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        folder = Path(file.name).parent
+        warnings.warn(f"{folder}: this disk has no locks ({error}); let one run at a time write there", stacklevel=2)
     return True
 
 

@@ -1,7 +1,6 @@
 """The loop over a video: track, note, draw, show."""
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -43,14 +42,11 @@ def track_video(
     """
     recent: deque[float] = deque(maxlen=SPEED_WINDOW)
     for index, frame in enumerate(source.frames(start)):
-        box = choose_box(frame) if index == 0 else None
-        start = time.perf_counter()
-        output = handle.init(frame, box) if index == 0 else handle.update(frame)
-        seconds = time.perf_counter() - start
+        output = handle.init(frame, choose_box(frame)) if index == 0 else handle.update(frame)
         if index > 0:
-            recent.append(seconds)
+            recent.append(handle.seconds)
         fps = len(recent) / max(sum(recent), 1e-9) if recent else 0.0
-        yield TrackedFrame(index, frame, output, seconds, fps)
+        yield TrackedFrame(index, frame, output, handle.seconds, fps)
 
 
 READ_ERRORS = (VideoError, ImageReadError)

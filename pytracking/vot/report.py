@@ -19,7 +19,7 @@ from vot.tracker import Tracker, Trajectory
 from vot.workspace import Workspace
 
 from pytracking.utils.files import write_text
-from pytracking.vot.execution import open_workspace
+from pytracking.vot.execution import missing_repetitions, open_workspace
 from pytracking.vot.running import chosen_trackers
 
 RELIABILITY_FRAMES = 100  # S of R_S in the paper
@@ -73,28 +73,37 @@ class VotReport:
         write_text(path, json.dumps(_without_nan(asdict(self)), indent=2) + "\n")
 
 
-def make_report(folder: str | Path, trackers: Iterable[str] = ()) -> VotReport:
-    """Analyses the results of a workspace; results that are missing leave gaps and notes, not errors."""
+def make_report(folder: str | Path, trackers: Iterable[str] = (), *, partial: bool = False) -> VotReport:
+    """Analyses the results of a workspace; results that are missing leave gaps and notes, not errors.
+
+    Args:
+        folder: the workspace.
+        trackers: their references; none means all that are registered.
+        partial: score the repetitions and sequences that are there where the stack asks for more.
+    """
     workspace = open_workspace(folder)
-    rows = [tracker_row(workspace, tracker) for tracker in chosen_trackers(workspace, trackers)]
+    rows = [tracker_row(workspace, tracker, partial=partial) for tracker in chosen_trackers(workspace, trackers)]
     main = supervised_experiment(workspace, realtime=False)
     score = None if main is None else _configured(main, EAOScore)
     interval = None if score is None else (score.low, score.high)
     return VotReport(workspace.directory, workspace.stack.title, interval, rows)
 
 
-def tracker_row(workspace: Workspace, tracker: Tracker) -> TrackerRow:
-    """All measures of one tracker."""
+def tracker_row(workspace: Workspace, tracker: Tracker, *, partial: bool = False) -> TrackerRow:
+    """All measures of one tracker; ``partial`` as in :func:`make_report`."""
     row = TrackerRow(tracker.reference, tracker.label)
-    dataset = list(workspace.dataset)
-    if (main := _complete(supervised_experiment(workspace, realtime=False), tracker, dataset, row)) is not None:
+
+    def scored(experiment: Experiment | None) -> tuple[Experiment, list[Sequence]] | None:
+        return _scored_sequences(experiment, tracker, list(workspace.dataset), row, partial)
+
+    if (main := scored(supervised_experiment(workspace, realtime=False))) is not None:
         _accuracy_and_robustness(*main, tracker, row)
         row.eao, row.eao_curve = expected_average_overlap(*main, tracker, row)
         row.frames_per_second = _speed(*main, tracker)
-    if (timed := _complete(supervised_experiment(workspace, realtime=True), tracker, dataset, row)) is not None:
+    if (timed := scored(supervised_experiment(workspace, realtime=True))) is not None:
         row.realtime_eao, _ = expected_average_overlap(*timed, tracker, row)
     free = next((e for e in workspace.stack if isinstance(e, UnsupervisedExperiment) and e.realtime is None), None)
-    if (free := _complete(free, tracker, dataset, row)) is not None:
+    if (free := scored(free)) is not None:
         analysis = _configured(free[0], AverageAccuracy) or AverageAccuracy()
         row.average_overlap = _chain(analysis, *free, tracker)[-1][0, 0][0]
     return row
@@ -164,20 +173,39 @@ def _configured(experiment: Experiment, kind: type[Analysis]) -> Any | None:
     return next((analysis for analysis in experiment.analyses if isinstance(analysis, kind)), None)
 
 
-def _complete(
-    experiment: Experiment | None, tracker: Tracker, dataset: list[Sequence], row: TrackerRow
+def _scored_sequences(
+    experiment: Experiment | None, tracker: Tracker, dataset: list[Sequence], row: TrackerRow, partial: bool
 ) -> tuple[Experiment, list[Sequence]] | None:
-    """The experiment with its sequences if all have results; where only some have, the row gets a note."""
+    """The experiment with the sequences to score; None if results are missing, about which the row gets a note."""
     if experiment is None:
         return None
     sequences = experiment.transform(dataset)
-    missing = [sequence.name for sequence in sequences if not experiment.scan(tracker, sequence)[0]]
-    if not missing:
+    unfinished = [s for s in sequences if not experiment.scan(tracker, s)[0]]
+    lacking = {s.name: missing_repetitions(experiment, tracker, s) for s in unfinished}
+    if not lacking:
         return experiment, sequences
-    if len(missing) < len(sequences):
-        shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
-        row.notes.append(f"{experiment.identifier}: results of {len(missing)} sequences are missing: {shown}")
-    return None
+    there = [s for s in sequences if len(lacking.get(s.name, [])) < experiment.repetitions]
+    if not there:
+        row.notes.append(f"{experiment.identifier}: no results")
+        return None
+    remedy = "scored as they are"
+    if not partial:
+        remedy = "not scored; vot run computes the rest, vot report --partial scores what is there"
+    row.notes.append(f"{experiment.identifier}: {_what_is_there(experiment, sequences, lacking)} ({remedy})")
+    return (experiment, there) if partial else None
+
+
+def _what_is_there(experiment: Experiment, sequences: list[Sequence], lacking: dict[str, list[int]]) -> str:
+    absent = [name for name, missing in lacking.items() if len(missing) == experiment.repetitions]
+    counts = sorted({experiment.repetitions - len(missing) for name, missing in lacking.items() if name not in absent})
+    parts = []
+    if counts:
+        shown = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        parts.append(f"{shown} of {experiment.repetitions} repetitions of {len(lacking) - len(absent)} sequences")
+    if absent:
+        names = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
+        parts.append(f"{len(sequences) - len(absent)} of {len(sequences)} sequences (without {names})")
+    return "only " + " and ".join(parts)
 
 
 def _speed(experiment: Experiment, sequences: list[Sequence], tracker: Tracker) -> float | None:

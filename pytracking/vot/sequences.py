@@ -1,14 +1,14 @@
 """Sequences from local folders, written the way the toolkit reads them.
 
 Three layouts are read: VOT (``<s>/groundtruth.txt``, images in ``<s>/color``), old VOT (images beside
-``groundtruth.txt``) and OTB (``<s>/groundtruth_rect.txt``, images in ``<s>/img``, coordinates that start at 1).
-Images are linked, not copied, unless the toolkit cannot read their format.
+``groundtruth.txt``) and OTB (``<s>/groundtruth_rect.txt``, images in ``<s>/img``). Numbers are taken as written unless
+an origin is stated (see :mod:`ltr.sequence_files`). Images are linked, not copied, unless the toolkit cannot read their
+format.
 """
 from __future__ import annotations
 
 import math
 import os
-import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,14 +16,17 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from ltr.sequence_files import annotation_file, check_origin, frame_files, image_folder
+from pytracking.evaluation.datasets.base import read_regions
 from pytracking.evaluation.sequence import Sequence, SequenceError
 from pytracking.utils.files import write_text
-from pytracking.utils.image_io import IMAGE_SUFFIXES, read_image, write_image
+from pytracking.utils.image_io import read_image, write_image
 
 LAYOUTS = (
     "expected <sequence>/groundtruth.txt with images in <sequence>/color or <sequence> (VOT), "
     "or <sequence>/groundtruth_rect.txt with images in <sequence>/img (OTB)"
 )
+ANNOTATION_NAMES = ("groundtruth.txt", "groundtruth_rect.txt")  # VOT's own first: it may hold polygons
 TOOLKIT_SUFFIXES = (".jpg", ".png")
 DEFAULT_FPS = 30  # what the toolkit assumes where a sequence does not say
 
@@ -44,25 +47,30 @@ class SourceSequence:
         return not any(math.isnan(number) for region in self.regions for number in region)
 
 
-def find_sequences(root: str | Path) -> list[SourceSequence]:
+def find_sequences(root: str | Path, origin: int = 0) -> list[SourceSequence]:
     """All sequences of a folder, in the order of its ``list.txt`` or else by name.
+
+    Args:
+        root: the folder, or that of one sequence.
+        origin: number of the first pixel in the annotations.
 
     Raises:
         SequenceError: if there are none, or one cannot be read; the message names the file.
     """
     root = Path(root).expanduser().resolve()
+    check_origin(origin, str(root))
     if not root.is_dir():
         raise SequenceError(f"the folder '{root}' does not exist; {LAYOUTS}")
-    if _annotation_file(root):
-        return [_read_sequence(root)]
+    if _annotation(root):
+        return [_read_sequence(root, origin)]
     listed = root / "list.txt"
     if listed.is_file():
         folders = [root / name for name in listed.read_text(encoding="utf-8").split()]
     else:
-        folders = sorted(folder for folder in root.iterdir() if folder.is_dir() and _annotation_file(folder))
+        folders = sorted(folder for folder in root.iterdir() if folder.is_dir() and _annotation(folder))
     if not folders:
         raise SequenceError(f"no sequences in '{root}'; {LAYOUTS}")
-    return [_read_sequence(folder) for folder in folders]
+    return [_read_sequence(folder, origin) for folder in folders]
 
 
 def from_dataset(sequences: Iterable[Sequence]) -> list[SourceSequence]:
@@ -73,7 +81,8 @@ def from_dataset(sequences: Iterable[Sequence]) -> list[SourceSequence]:
         if len(boxes) != len(sequence):
             raise SequenceError(f"{sequence.label}: only the first box is published; VOT needs one in every frame")
         frames = tuple(Path(frame).resolve() for frame in sequence.frames)
-        sources.append(SourceSequence(sequence.name, frames, tuple(map(tuple, boxes.tolist()))))
+        regions = sequence.attributes.get("polygons", boxes)  # what the box was made of, where VOT has drawn it
+        sources.append(SourceSequence(sequence.name, frames, tuple(map(tuple, regions.tolist()))))
     return sources
 
 
@@ -122,49 +131,22 @@ def _region_line(region: tuple[float, ...]) -> str:
     return ",".join(f"{number:.4f}".rstrip("0").rstrip(".") for number in region) + "\n"
 
 
-def _annotation_file(folder: Path) -> Path | None:
-    candidates = (folder / "groundtruth.txt", folder / "groundtruth_rect.txt")
-    return next((path for path in candidates if path.is_file()), None)
+def _annotation(folder: Path) -> Path | None:
+    return annotation_file(folder, ANNOTATION_NAMES)
 
 
-def _read_sequence(folder: Path) -> SourceSequence:
-    annotation = _annotation_file(folder)
+def _read_sequence(folder: Path, origin: int) -> SourceSequence:
+    annotation = _annotation(folder)
     if annotation is None:
         raise SequenceError(f"no annotation in '{folder}'; {LAYOUTS}")
-    first_pixel = 1 if annotation.name == "groundtruth_rect.txt" else 0
-    frames = _frames(folder)
-    regions = _read_regions(annotation, first_pixel)
+    frames = tuple(Path(os.path.realpath(frame)) for frame in frame_files(folder))
+    if not frames:
+        raise SequenceError(f"no images in '{image_folder(folder)}'; {LAYOUTS}")
+    regions = tuple(read_regions(annotation, origin))
     if len(regions) != len(frames):
         raise SequenceError(f"{annotation}: {len(regions)} regions, but {len(frames)} images in the sequence")
     extras = sorted([*folder.glob("*.tag"), *folder.glob("*.label"), *folder.glob("*.value")])
     return SourceSequence(folder.name, frames, regions, _read_fps(folder / "sequence"), tuple(extras))
-
-
-def _frames(folder: Path) -> tuple[Path, ...]:
-    images = next((folder / name for name in ("color", "img") if (folder / name).is_dir()), folder)
-    frames = [path for path in images.iterdir() if path.suffix.lower() in IMAGE_SUFFIXES]
-    if not frames:
-        raise SequenceError(f"no images in '{images}'; {LAYOUTS}")
-    # By value of the numbers, so that 10.jpg comes after 9.jpg.
-    frames.sort(key=lambda path: ([int(digits) for digits in re.findall(r"\d+", path.stem)], path.name))
-    return tuple(Path(os.path.realpath(frame)) for frame in frames)
-
-
-def _read_regions(path: Path, first_pixel: int) -> tuple[tuple[float, ...], ...]:
-    regions = []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
-        words = re.split(r"[,\s]+", line.strip().strip(","))
-        if words == [""]:
-            continue
-        try:
-            values = [float(word) for word in words]
-        except ValueError:
-            raise SequenceError(f"{path}, line {number}: not numbers: {line.strip()!r}") from None
-        if len(values) != 4 and (len(values) < 6 or len(values) % 2):
-            raise SequenceError(f"{path}, line {number}: {len(values)} numbers, expected x, y, w, h or corners x, y")
-        coordinates = 2 if len(values) == 4 else len(values)  # of a box, only x and y depend on the first pixel
-        regions.append(tuple(v - first_pixel if i < coordinates else v for i, v in enumerate(values)))
-    return tuple(regions)
 
 
 def _read_fps(path: Path) -> int:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.evaluation.seeds import seed_for
-from pytracking.evaluation.tracker import box_of_output
 from pytracking.tracker.base import BaseTracker
 from pytracking.utils.image_io import read_image
 from pytracking.vot.regions import CONVERSIONS, box_from_region
@@ -67,7 +67,7 @@ class TrackingSession:
         give_up: bool = False,
         log: TextIO | None = None,
     ) -> None:
-        self._tracker = tracker
+        self._loop = FrameLoop(tracker)
         self._conversion = conversion or conversion_of(tracker.params)
         self._seeds = SeedSchedule(repetitions)
         self._watch = lambda: stack_on_hang(timeout, give_up=give_up, log=log)
@@ -75,9 +75,9 @@ class TrackingSession:
     def start(self, image_path: str | Path, region: Sequence[float]) -> list[float]:
         """Starts on a region of an image; returns the box made of it."""
         box = box_from_region(region, self._conversion).tolist()
-        info = {"init_bbox": list(box), "seed": self._seeds.next(image_path)}
+        seed = self._seeds.next(image_path)
         with self._watch():
-            self._tracker.initialize(read_image(image_path), info)
+            self._loop.start(read_image(image_path), box, seed=seed, where=str(image_path))
         return box
 
     def follow(self, image_path: str | Path) -> tuple[list[float], float]:
@@ -87,8 +87,8 @@ class TrackingSession:
             TrackerOutputError: if the box is not four finite numbers, or has a negative size.
         """
         with self._watch():
-            output = self._tracker.track(read_image(image_path))
-        return box_of_output(output, str(image_path)).tolist(), _confidence(output)
+            result = self._loop.next(read_image(image_path), where=str(image_path))
+        return result.box, NO_SCORE if result.score is None else result.score
 
 
 @contextlib.contextmanager
@@ -110,8 +110,3 @@ def stack_on_hang(timeout: float | None, *, give_up: bool = False, log: TextIO |
 def conversion_of(params: Any) -> str:
     """The conversion of polygons that a tracker's parameters ask for (DiMP's do), else VOT's usual one."""
     return getattr(params, "vot_anno_conversion_type", None) or DEFAULT_CONVERSION
-
-
-def _confidence(output: dict[str, Any]) -> float:
-    score = output.get("score")
-    return NO_SCORE if score is None else float(score)

@@ -1,80 +1,39 @@
-"""A report as a table (text, Markdown, LaTeX, CSV) and as a figure."""
+"""A report as a table and as a figure."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytracking.analysis.tables import Number, Table
 from pytracking.utils.files import replacing
 
 if TYPE_CHECKING:
     from pytracking.vot.report import TrackerRow, VotReport
 
-FORMATS = ("text", "markdown", "latex", "csv")
-
-
-@dataclass(frozen=True)
-class Column:
-    """One measure."""
-
-    title: str
-    latex: str
-    value: Callable[[TrackerRow], float | None]
-    digits: int = 3
-
-
-COLUMNS = (
-    Column("EAO", r"$EAO\uparrow$", lambda row: row.eao),
-    Column("A", r"$A\uparrow$", lambda row: row.accuracy),
-    Column("R", r"$R\downarrow$", lambda row: row.robustness),
-    Column("R_S", r"$R_S\uparrow$", lambda row: row.reliability),
-    Column("-ln R_S", r"$-\ln R_S\downarrow$", lambda row: row.minus_log_reliability),
-    Column("rtEAO", r"$rtEAO\uparrow$", lambda row: row.realtime_eao),
-    Column("AO", r"$AO\uparrow$", lambda row: row.average_overlap),
-    Column("fps", "fps", lambda row: row.frames_per_second, digits=1),
+# title, measure, decimals
+COLUMNS: tuple[tuple[str, Callable[[TrackerRow], float | None], int], ...] = (
+    ("EAO", lambda row: row.eao, 3),
+    ("A", lambda row: row.accuracy, 3),
+    ("R", lambda row: row.robustness, 3),
+    ("R_S", lambda row: row.reliability, 3),
+    ("-ln R_S", lambda row: row.minus_log_reliability, 3),
+    ("rtEAO", lambda row: row.realtime_eao, 3),
+    ("AO", lambda row: row.average_overlap, 3),
+    ("fps", lambda row: row.frames_per_second, 1),
 )
 
 
-def render(report: VotReport, form: str = "text") -> str:
-    """The table in one of ``FORMATS``; notes follow in text and Markdown."""
-    rows = [[row.label, *(_number(column, row, form) for column in COLUMNS)] for row in report.rows]
-    if form == "latex":
-        return _latex(rows)
-    titles = ["tracker", *(column.title for column in COLUMNS)]
-    if form == "csv":
-        return "".join(",".join(cells) + "\n" for cells in [titles, *rows])
-    if form not in FORMATS:
-        raise ValueError(f"unknown format '{form}', there are: {', '.join(FORMATS)}")
-    lines = _aligned([titles, *rows], markdown=form == "markdown")
-    notes = [f"{row.label}: {note}" for row in report.rows for note in row.notes]
-    return "\n".join([report.stack, "", *lines, *(["", *notes] if notes else [])]) + "\n"
-
-
-def _number(column: Column, row: TrackerRow, form: str) -> str:
-    value = column.value(row)
-    if value is None:
-        return "" if form == "csv" else "-"
-    return repr(float(value)) if form == "csv" else f"{value:.{column.digits}f}"
-
-
-def _aligned(rows: list[list[str]], markdown: bool) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        lines.append("| " + " | ".join(cells) + " |" if markdown else "  ".join(cells))
-    if markdown:
-        rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-        lines.insert(1, "| " + " | ".join(rule) + " |")
-    return lines
-
-
-def _latex(rows: list[list[str]]) -> str:
-    head = " & ".join(["tracker", *(column.latex for column in COLUMNS)])
-    body = [" & ".join([row[0].replace("_", r"\_"), *row[1:]]) + r" \\" for row in rows]
-    lines = [r"\begin{tabular}{l" + "c" * len(COLUMNS) + "}", head + r" \\", r"\hline", *body, r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
+def report_table(report: VotReport) -> Table:
+    """One row per tracker, under it what is missing or was changed."""
+    table = Table(report.stack, ["tracker", *(title for title, _, _ in COLUMNS)])
+    for row in report.rows:
+        values = [(measure(row), decimals) for _, measure, decimals in COLUMNS]
+        numbers = [Number(math.nan if value is None else float(value), decimals=decimals) for value, decimals in values]
+        table.rows.append([row.label, *numbers])
+        table.notes += [f"{row.label}: {note}" for note in row.notes]
+    return table
 
 
 def draw_eao_curves(report: VotReport, path: str | Path) -> None:

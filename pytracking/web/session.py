@@ -4,7 +4,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -134,9 +133,7 @@ def run_tracker(name: str, handle: TrackerHandle, frame: np.ndarray, targets: tu
 
     Trackers follow one object; the list is there for those that follow several.
     """
-    start = time.perf_counter()
-    output = handle.init(frame, list(targets[0].box)) if targets else handle.update(frame)
-    seconds = time.perf_counter() - start
+    output = handle.init(frame, targets[0].box) if targets else handle.update(frame)
     learner = {key: value for key, value in (output.get("learner") or {}).items() if isinstance(value, (int, float))}
     score = output.get("score")
     one = {
@@ -147,7 +144,7 @@ def run_tracker(name: str, handle: TrackerHandle, frame: np.ndarray, targets: tu
         "learner": learner,
         "score_map": _score_map(output.get("score_map")),
     }
-    return {"name": name, "seconds": round(seconds, 5), "objects": [one]}
+    return {"name": name, "seconds": round(handle.seconds, 5), "objects": [one]}
 
 
 def _score_map(scores: Any) -> dict[str, Any] | None:

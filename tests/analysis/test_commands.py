@@ -1,10 +1,15 @@
 """``python -m pytracking analyze``, ``pack`` and ``play``, end to end."""
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from experiments.definition import Benchmark, Experiment
+from experiments.report import write_report
+from experiments.selection import Selection, jobs_of
+from pytracking import run_tracker
 from pytracking.__main__ import main
 from pytracking.evaluation import get_dataset
 
@@ -84,3 +89,67 @@ def test_play_takes_the_sequence_where_trackers_differ_most(dataset: str, tmp_pa
     assert video.stem == "seq2" and video.stat().st_size > 1000
     assert main(["play", dataset, "good/default", "--sequence", "seq9"]) == 2
     assert "no sequence 'seq9'" in capsys.readouterr().err
+
+
+def auc_of(line: str) -> str:
+    return re.findall(r"\d\.\d{3}", line)[0]
+
+
+def test_one_folder_has_one_score_in_every_command(folder_dataset: Path, tmp_path: Path, capsys) -> None:
+    """The summary of a run, `analyze`, `play` and an experiment's report print the same AUC under the same rule."""
+    name = f"folder:{folder_dataset}"
+    assert run_tracker.main(["identity", "default", "--runid", "0", "--dataset_name", name]) == 0
+    summary = capsys.readouterr().out
+    assert main(["analyze", name, "identity/default", "--per-sequence"]) == 0
+    analysis = capsys.readouterr().out
+    assert main(["play", name, "identity/default", "--sequence", "seq1", "--output", str(tmp_path)]) == 0
+    played = capsys.readouterr().out
+    benchmark = Benchmark(dataset=name, trackers={"still": "identity:default"}, metrics=("success",))
+    experiment = Experiment(name="one", title="one", runs=1, benchmarks=(benchmark,))
+    report = write_report(experiment, jobs_of(experiment, Selection()))
+
+    def line(text: str, start: str) -> str:
+        return next(row for row in text.splitlines() if row.lstrip().startswith(start))
+
+    mean, one = auc_of(line(summary, "mean of sequences")), auc_of(line(summary, "seq1"))
+    assert mean == auc_of(line(analysis, "identity/default")) == auc_of(line(report, "| still"))
+    assert one == auc_of(line(analysis, "seq1")) == auc_of(line(played, "AUC by rule"))
+    assert all("rule 'pytracking'" in text for text in (summary, analysis, played, report))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--versus", "Ours", "bad/default"],
+        ["--versus", "good/default:0-1", "bad/default:0"],
+        ["--versus", "Ours=good/default:0-1", "bad/default"],
+    ],
+)
+def test_versus_takes_every_name_that_analyze_takes(dataset: str, capsys, flags: list[str]) -> None:
+    assert main(["analyze", dataset, "Ours=good/default:0-1", "bad/default:0", *flags]) == 0
+    assert "Ours against bad/default" in capsys.readouterr().out
+    assert main(["analyze", dataset, "Ours=good/default:0-1", "bad/default:0", "--hard", flags[-1]]) == 0
+    assert "p (two-sided)" not in capsys.readouterr().out
+
+
+def test_versus_of_a_network_that_stands_in(dataset: str, tmp_path: Path, capsys) -> None:
+    for number in range(2):
+        folder = tmp_path / "results" / "good"
+        (folder / f"default_{number:03d}").rename(folder / f"default@small_{number:03d}")
+    assert main(["analyze", dataset, "good/default", "bad/default", "--versus", "good/default", "bad/default"]) == 0
+    assert "good/default@small against bad/default" in capsys.readouterr().out
+
+
+def test_two_selections_of_runs_are_two_rows(dataset: str, capsys) -> None:
+    specs = ["good/default:0", "good/default:1"]
+    assert main(["analyze", dataset, *specs, "--versus", *specs]) == 0
+    assert "good/default:0 against good/default:1" in capsys.readouterr().out
+
+
+def test_a_name_that_means_two_rows_or_none_is_refused_before_scoring(dataset: str, tmp_path: Path, capsys) -> None:
+    (tmp_path / "results" / "bad" / "default_000" / "seq1.txt").write_text("broken")
+    arguments = ["analyze", dataset, "good/default", "bad/default", "--per-run"]
+    assert main([*arguments, "--versus", "good/default", "bad/default 000"]) == 2
+    assert "'good/default' means 2 rows; write one of: good/default 000, good/default 001" in capsys.readouterr().err
+    assert main([*arguments, "--hard", "goode/default"]) == 2
+    assert "Did you mean 'good/default 00" in capsys.readouterr().err

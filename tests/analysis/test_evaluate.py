@@ -1,14 +1,17 @@
 """Evaluation of result files: numbers, cache, damaged files, missing files, archives."""
 from __future__ import annotations
 
+import ast
+import importlib.util
 import os
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from pytracking.analysis import RULES, score_sequence, summarise
+from pytracking.analysis import RULES, score_cache, score_sequence, summarise
 from pytracking.analysis import score_files as workers
 from pytracking.analysis.evaluate import MissingResultsError, evaluate
 from pytracking.analysis.result_sets import ResultSet, Run, as_result_sets, find_results
@@ -74,6 +77,42 @@ def test_cache_is_used_and_never_stale(results: list[ResultSet], sequences: Sequ
     scored.clear()
     evaluate(results, sequences, "strict", **QUIET)
     assert len(scored) == 30
+
+
+@pytest.mark.parametrize("name", ["pytracking.analysis.metrics", "ltr.sequence_files"])
+def test_changed_scoring_code_is_noticed(name, results, sequences, tmp_path: Path, monkeypatch) -> None:
+    evaluate(results, sequences, **QUIET)
+    scored, real, find_spec = [], workers._score_file, importlib.util.find_spec
+    monkeypatch.setattr(workers, "_score_file", lambda job, key, run: scored.append(run) or real(job, key, run))
+    edited = tmp_path / "edited.py"
+    edited.write_bytes(Path(find_spec(name).origin).read_bytes() + b"# changed\n")
+    changed = SimpleNamespace(origin=str(edited))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda asked: changed if asked == name else find_spec(asked))
+    score_cache.code_digest.cache_clear()  # as in a new process
+    try:
+        evaluate(results, sequences, **QUIET)
+    finally:
+        score_cache.code_digest.cache_clear()
+    assert len(scored) == 30
+
+
+def test_every_module_that_touches_a_score_is_part_of_the_cache_key() -> None:
+    """Follows the imports of what a worker runs."""
+    # finding files and describing sequences: what they yield is itself part of the key
+    no_numbers = {"result_sets", "sequence", "tracker", "environment", "run_folders", "seeds"}
+    reached, waiting = set(), {"pytracking.analysis.score_files"}
+    while waiting:
+        module = waiting.pop()
+        reached.add(module)
+        for node in ast.walk(ast.parse(Path(importlib.util.find_spec(module).origin).read_text())):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else []
+            if names == ["pytracking.analysis"]:
+                names = [f"pytracking.analysis.{alias.name}" for alias in node.names]
+            for name in names:
+                ours = name.startswith(("ltr.", "pytracking.analysis.", "pytracking.evaluation."))
+                if ours and name.rsplit(".", 1)[1] not in no_numbers and name not in reached:
+                    waiting.add(name)
+    assert reached == set(score_cache.SCORING_MODULES)
 
 
 def test_a_damaged_cache_is_computed_anew(results: list[ResultSet], sequences: SequenceList, tmp_path: Path) -> None:

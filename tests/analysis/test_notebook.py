@@ -39,7 +39,7 @@ def test_notebook_runs_top_to_bottom(run, tmp_path: Path) -> None:
     outputs = run()
     text = "".join(output.get("text", "") for output in outputs)
     pictures = [output for output in outputs if "image/png" in output.get("data", {})]
-    assert len(pictures) == 4
+    assert len(pictures) == 3
     assert "KCF against Static" in text and "rule 'pytracking'" in text
     assert all(f"\n{rule}" in "\n" + text for rule in ("strict", "got10k", "lasot", "trackingnet", "otb"))
     assert (tmp_path / "result_plot" / "demo_success.pdf").exists()

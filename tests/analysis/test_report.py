@@ -29,8 +29,8 @@ def test_overall_table_prints_rule_runs_intervals_and_speed(evaluation: Evaluati
     assert "tiny (5 sequences, 150 frames)" in text and "rule 'pytracking'" in text and "95 % interval" in text
     auc = evaluation.summary(evaluation.trackers[0]).auc
     low, high = scipy.stats.t.interval(0.95, 2, auc.mean(), scipy.stats.sem(auc))
-    assert table.rows[0][2].value == pytest.approx(100 * auc.mean())
-    assert table.rows[0][2].interval == pytest.approx(50 * (high - low), rel=1e-4)
+    assert table.rows[0][2].value == pytest.approx(auc.mean())
+    assert table.rows[0][2].interval == pytest.approx((high - low) / 2, rel=1e-4)
 
 
 def test_every_table_says_its_rule(results: list[ResultSet], sequences: SequenceList) -> None:
@@ -87,13 +87,6 @@ def test_hard_sequences_need_every_run_above_the_bound(evaluation: Evaluation) -
         report.hard_sequences(evaluation, "other")
 
 
-def test_print_results_and_per_sequence(results: list[ResultSet], sequences: SequenceList, capsys) -> None:
-    report.print_results(results, sequences, "mine", plot_types=("success",), progress=False, workers=1)
-    report.print_per_sequence_results(results, sequences, merge_results=False, progress=False, workers=1)
-    printed = capsys.readouterr().out
-    assert "mine (5 sequences" in printed and "Norm Precision" not in printed and "good 000" in printed
-
-
 def test_t_quantiles() -> None:
     for degrees in [*range(1, 31), 31, 40, 49, 100, 1000]:
         assert statistics.t_quantile_975(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees), abs=1e-4)
@@ -109,6 +102,16 @@ def test_paired_test_exact_for_few_sequences() -> None:
     assert result.p_value == pytest.approx(theirs.pvalue) == 2 / 32
     assert (result.wins, result.losses, result.ties) == (5, 0, 0)
     assert result.low <= result.difference <= result.high
+
+
+def test_a_single_sequence_gives_no_interval(evaluation: Evaluation) -> None:
+    result = statistics.compare_paired([0.9], [0.5])
+    assert result.difference == pytest.approx(0.4) and result.wins == 1
+    assert np.isnan([result.low, result.high, result.p_value]).all() and result.interval == "-"
+    one = evaluation.select(lambda sequence: sequence.name == "seq0")
+    rows = dict(report.head_to_head_table(one, "good", "bad").rows[2:5])
+    assert rows["95 % interval"] == "-" and rows["p (two-sided)"].shown() == "-"
+    assert not math.isnan(rows["difference"].value)
 
 
 def test_paired_test_with_many_sequences_and_no_difference() -> None:
@@ -133,15 +136,14 @@ def test_plots_are_written_and_show_the_data(evaluation: Evaluation, tmp_path: P
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels[0].startswith("good [") and labels[1].startswith("bad [")
     assert "rule 'pytracking'" in axes.get_legend().get_title().get_text()
-    curve = 100 * evaluation.summary(evaluation.tracker("good")).success_curve.mean(axis=0)
+    curve = evaluation.summary(evaluation.tracker("good")).success_curve.mean(axis=0)
     np.testing.assert_allclose(axes.lines[0].get_ydata(), curve)
     with pytest.raises(ValueError, match="plot: one of success, prec, norm_prec"):
         plots.draw_plot(evaluation, "roc")
-    assert len(plots.draw_quality(evaluation).axes[0].collections) == 2
 
 
-def test_plot_results_writes_to_the_settings_folder(results, sequences, tmp_path: Path) -> None:
-    written = plots.plot_results(results, sequences, "mine", plot_types=("prec",), progress=False, workers=1)
+def test_plots_go_to_the_settings_folder(evaluation: Evaluation, tmp_path: Path) -> None:
+    written = plots.save_plots(evaluation, "mine", ["prec"])
     assert written[0] == tmp_path / "result_plot" / "mine_prec.png"
 
 

@@ -253,5 +253,5 @@ def test_damaged_annotation_names_file_and_line(root: Path, lists: Path, picture
 
 @pytest.mark.parametrize("name", sorted(set(DATASETS) - {"demo"}))
 def test_missing_folder_is_named(name: str, tmp_path: Path) -> None:
-    with pytest.raises(base.IncompleteDatasetError, match="nowhere.*expected"):
+    with pytest.raises(base.IncompleteDatasetError, match=r"(?s)nowhere.*expected"):
         load(name, tmp_path / "nowhere")

@@ -34,6 +34,20 @@ def test_otb_is_100_targets_in_98_videos() -> None:
     assert all(row["attributes"] and set(row["attributes"].split()) <= known for row in rows)
 
 
+@pytest.mark.parametrize(("part", "count", "videos"), [("otb2013", 51, 50), ("otb50", 50, 49)])
+def test_parts_of_otb(part: str, count: int, videos: int) -> None:
+    folders = {row["name"]: row["folder"] for row in base.read_table("otb")}
+    names = base.read_names(part)
+    assert len(names) == len(set(names)) == count
+    assert len({folders[name] for name in names}) == videos
+
+
+def test_otb2013_and_tb50_differ() -> None:
+    first, second = set(base.read_names("otb2013")), set(base.read_names("otb50"))
+    assert {"Jogging_1", "Jogging_2", "Doll", "Tiger1"} <= first - second
+    assert {"Skating2_1", "Skating2_2", "Human4_2", "Biker"} <= second - first
+
+
 def test_uav123_has_110_thousand_frames_and_overlapping_clips() -> None:
     rows = base.read_table("uav123")
     assert sum(int(row["last"]) - int(row["first"]) + 1 for row in rows) > 110_000

@@ -12,7 +12,6 @@ import torch
 from ltr.models.tracking.dimpnet import DiMPNet
 from ltr.weights import find_weights
 from pytracking.evaluation.tracker import FallbackWeightsWarning, MissingWeightsError, Tracker
-from pytracking.tracker.base import with_recommendations
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
@@ -126,16 +125,12 @@ def test_without_iou_net_the_size_stays(network: DiMPNet, frames: list[np.ndarra
     np.testing.assert_allclose(boxes(outputs)[:, 2:], [INIT_BOX[2:]] * len(outputs))
 
 
-def test_a_networks_recommendations_fill_in_defaults(network: DiMPNet) -> None:
-    recommended = {"image_sample_size": 64, "search_area_scale": 4.0}
-    params = with_recommendations(DimpParams(search_area_scale=4.5), recommended)
-    assert (params.image_sample_size, params.search_area_scale) == (64, 4.5)
-    assert with_recommendations(RlsDimpParams(), {"net_opt_update_iter": 3}).net_opt_update_iter == 3
-    with pytest.raises(AttributeError, match="serach_area_scale"):
-        with_recommendations(DimpParams(), {"serach_area_scale": 4.0})
-    network.metadata = {"tracker": recommended}
+def test_a_tracker_takes_its_parameters_as_they_are(network: DiMPNet) -> None:
+    network.metadata = {"tracker": {"image_sample_size": 64}}  # for pytracking.evaluation, before a tracker is made
     try:
-        assert DimpTracker(DimpParams(device="cpu"), network).params.image_sample_size == 64
+        params = DimpParams(device="cpu")
+        assert DimpTracker(params, network).params is params
+        assert params.image_sample_size == 288
     finally:
         network.metadata = {}
 

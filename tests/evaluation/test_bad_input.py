@@ -113,7 +113,7 @@ def test_grey_jpeg_becomes_rgb(tmp_path):
     [
         ("1,2,20,20\n3,2,20,20\n", "2 ground-truth rows for 6 frames"),
         ("1,2,20,20\n" * 7, "7 ground-truth rows for 6 frames"),
-        ("", "no boxes"),
+        ("", "the file is empty"),
         ("1,2,20\n" * 6, "line 1"),
         ("1,2,20,20\na,b,c,d\n", "line 2"),
     ],

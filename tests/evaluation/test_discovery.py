@@ -35,6 +35,19 @@ def test_somebody_elses_results_can_be_analysed_but_not_run(tmp_path):
         tracker.create_tracker()
 
 
+@pytest.mark.parametrize("folder", ["default_long", "default_1", "default@net", "default2.zip"])
+def test_a_typo_that_begins_like_a_result_folder_is_a_typo(tmp_path, folder):
+    (tmp_path / "results" / "identity" / folder.replace("default", "csr")).mkdir(parents=True)
+    with pytest.raises(UnknownTrackerError, match="There are: default"):
+        Tracker("identity", "csr")
+
+
+@pytest.mark.parametrize("folder", ["csr", "csr_000", "csr.zip", "csr_012.zip"])
+def test_results_of_a_parameter_without_code_are_found_by_their_exact_name(tmp_path, folder):
+    (tmp_path / "results" / "identity" / folder).mkdir(parents=True)
+    assert not Tracker("identity", "csr").runnable
+
+
 def test_trackerlist_makes_one_tracker_a_run():
     runs = trackerlist("identity", "default", range(2), "Identity")
     assert [(t.run_id, t.display_name, t.results_dir.name) for t in runs] == [

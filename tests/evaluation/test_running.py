@@ -19,7 +19,7 @@ import torch
 
 from pytracking.evaluation import Tracker
 from pytracking.evaluation.results import boxes_file, read_boxes, read_scores, read_times, scores_file, times_file
-from pytracking.evaluation.run_record import ChangedRunError, read_record
+from pytracking.evaluation.run_record import read_record
 from pytracking.evaluation.running import run_dataset, torch_threads
 from tests.evaluation.conftest import write_sequence
 from tests.evaluation.trackers import CountsThreads, DiesOnTwo, FailsOnTwo, RandomWalk, ReturnsNaN, Slow, Spec
@@ -136,18 +136,6 @@ def test_run_record_says_what_made_the_results(sequences):
     assert record["packages"]["torch"]
     assert record["start"] <= record["end"]
     assert json.loads((tracker.results_dir / "run.json").read_text()) == record
-
-
-def test_results_of_other_parameters_are_not_mixed(sequences):
-    tracker = Tracker("opencv", "kcf")
-    run(sequences[:1], tracker)
-    with pytest.raises(ChangedRunError, match="head_weights: None before, 'x' now"):
-        run(sequences, tracker, overrides={"head_weights": "x"})
-    report = run(sequences[1:2], tracker, overrides={"head_weights": "x"}, rerun=True)
-    assert report.computed == 1
-    assert not boxes_file(tracker.results_dir, "one").exists(), "the old result was made with other parameters"
-    with pytest.raises(ChangedRunError):
-        run(sequences, tracker)
 
 
 def _evaluate(sequences) -> None:

@@ -68,6 +68,16 @@ class CountsThreads(RandomWalk):
         self._box[:] = 10, 10, torch.get_num_threads(), int(os.environ["OMP_NUM_THREADS"])
 
 
+class SignsItsWork(RandomWalk):
+    """Boxes, scores and times are all the number of its process."""
+
+    seconds = 0.02
+
+    def track(self, image, info=None):
+        time.sleep(self.seconds)
+        return {"target_bbox": [os.getpid(), 10, 20, 20], "score": float(os.getpid()), "time": float(os.getpid())}
+
+
 class Spec(Tracker):
     """Evaluation's view of one of the classes above."""
 

@@ -25,9 +25,10 @@ def test_runs_are_averaged_and_sequences_paired():
     assert "over sequences" in table.notes[0]
 
 
-def test_the_runs_of_a_single_sequence_are_paired():
+def test_a_single_sequence_has_a_difference_but_no_interval():
     table = difference_table(evaluation_of({"a": [[0.9], [0.5], [0.4]], "b": [[0.6], [0.6], [0.1]]}), "a")
-    (_, difference, _, _, better, worse, equal), = table.rows
-    assert (better, worse, equal) == (2, 1, 0)
+    (_, difference, interval, p_value, better, worse, equal), = table.rows
+    assert (better, worse, equal) == (1, 0, 0)
     assert difference.value == pytest.approx(0.5 / 3)
-    assert "over runs" in table.notes[0]
+    assert (interval, p_value.shown()) == ("-", "-")
+    assert "a single sequence gives neither" in table.notes[0]

@@ -3,7 +3,6 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.__main__ import parse_arguments, run_command
 from experiments.definition import Benchmark, Experiment
 from experiments.planning import plan_job, plan_table, probed_sequences
 from experiments.report import write_report
@@ -11,7 +10,9 @@ from experiments.running import NothingToRunError, run_experiment
 from experiments.scoring import score_job
 from experiments.selection import Selection, jobs_of
 from experiments.status import status_of
+from experiments.tables import get_experiment
 from pytracking.evaluation.results import boxes_file, is_complete
+from pytracking.evaluation.run_record import ChangedRunError
 
 
 @pytest.fixture
@@ -53,21 +54,72 @@ def test_an_interrupted_run_ends_with_the_same_report(experiment, results):
     assert _without_speed(write_report(experiment, jobs)) == report
 
 
+def test_results_of_unknown_origin_are_refused_or_moved_away(experiment, results):
+    jobs = jobs_of(experiment, Selection(runs=1, trackers=("still",)))
+    run_experiment(experiment, jobs, workers=0, progress=False)
+    folder = jobs[0].all_trackers[0].results_dir
+    (folder / "run.json").unlink()
+    with pytest.raises(ChangedRunError, match="--overwrite"):
+        run_experiment(experiment, jobs, workers=0, progress=False)
+    (summary,) = run_experiment(experiment, jobs, workers=0, progress=False, overwrite=True)
+    assert "2 sequences tracked, 0 kept" in summary and "replaced" in summary
+
+
 def test_a_report_says_where_the_difference_lies_and_which_command_made_it(experiment, results):
     experiment = replace(experiment, figure="differences")
     jobs = jobs_of(experiment, Selection(runs=1))
     run_experiment(experiment, jobs, workers=0, progress=False)
-    command = run_command(parse_arguments(["report", "mini", "--runs", "1", "--trackers", "BGD-DiMP matched"]))
+    selection = Selection(runs=1, trackers=("BGD-DiMP matched",))
+    command = selection.run_command(get_experiment("mini"))
     assert command == "python -m experiments run mini --runs 1 --trackers 'BGD-DiMP matched'"
-    report = write_report(experiment, jobs, command=command)
-    assert f"Made by `{command}`." in report
+    report = write_report(experiment, jobs)
+    assert "Made by `python -m experiments run tiny --runs 1`." in report
     still = score_job(jobs[0]).evaluation.tracker("still")
     by_sequence = dict(zip(("run", "walk"), score_job(jobs[0]).evaluation.sequence_scores(still)[0], strict=True))
     for name, auc in by_sequence.items():
         assert f"| {name} | 1.000 | {auc:.3f} |" in report
     difference = 1 - sum(by_sequence.values()) / 2
     assert f"| still | {difference:.3f} |" in report
-    assert list((results / "reports" / "tiny").glob("*_differences.png"))
+    assert list((results / "reports" / "tiny-runs1").glob("*_differences.png"))
+
+
+def test_a_scaled_down_report_is_neither_titled_nor_kept_as_the_full_one(experiment, results, tmp_path):
+    jobs = jobs_of(experiment, Selection())
+    run_experiment(experiment, jobs, workers=0, progress=False)
+    full = write_report(experiment, jobs)
+    kept = (results / "reports" / "tiny" / "report.md").read_text()
+    assert full.startswith("# tiny\n")
+    texts = set()
+    for change in ({"runs": 1}, {"sequences": ("walk",)}, {"sequences": ("run",)}, {"trackers": ("still",)}):
+        scaled = jobs_of(experiment, Selection(**change))
+        text = write_report(experiment, scaled)
+        assert text.startswith("# tiny (scaled down: ")
+        texts.add(text.splitlines()[-1])
+        with pytest.raises(ValueError, match="report.md holds another report.*--output"):
+            write_report(experiment, scaled, results / "reports" / "tiny")
+    assert len(texts) == 4, "each has a folder of its own"
+    assert (results / "reports" / "tiny" / "report.md").read_text() == kept
+    same = jobs_of(experiment, Selection(runs=2, trackers=("still", "RLS-oracle")))  # what the definition says anyway
+    assert write_report(experiment, same) == full
+
+
+def test_part_of_a_benchmark_is_not_compared_with_the_papers_number(experiment, results, monkeypatch):
+    (benchmark,) = experiment.benchmarks
+    rows = {"still": {f"{benchmark.dataset}/success": 0.5}}
+    monkeypatch.setattr(Experiment, "published_values", lambda self: rows)
+    run_experiment(experiment, jobs_of(experiment, Selection()), workers=0, progress=False)
+    assert "| paper |" in write_report(experiment, jobs_of(experiment, Selection()))
+    assert "| paper |" in write_report(experiment, jobs_of(experiment, Selection(runs=1)))
+    assert "paper" not in write_report(experiment, jobs_of(experiment, Selection(sequences=("walk",))))
+
+
+def test_one_sequence_gives_no_interval_of_the_difference(experiment, results):
+    jobs = jobs_of(experiment, Selection(sequences=("walk",)))
+    run_experiment(experiment, jobs, workers=0, progress=False)
+    lines = write_report(experiment, jobs).splitlines()
+    header = next(place for place, line in enumerate(lines) if line.startswith("| against |"))
+    difference, interval, p_value = (cell.strip() for cell in lines[header + 2].split("|")[2:5])
+    assert (interval, p_value) == ("-", "-") and 0 < float(difference) < 1
 
 
 def _without_speed(markdown: str) -> list[str]:

@@ -7,6 +7,7 @@ import torch
 
 from ltr.checkpoint import save_checkpoint
 from ltr.models.tracking.mdnet import mdnet
+from pytracking.evaluation import Tracker
 from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
 from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RLSRTMDNetTracker
 from pytracking.tracker.rtmdnet.params import RTMDNetParams
@@ -141,11 +142,12 @@ def test_recommendations_of_the_network_file_are_followed(network_file, tmp_path
     constructor = {"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": {"spec": TINY, "hidden": 16}}
     state = mdnet(spec=TINY, hidden=16).state_dict()
     save_checkpoint(tmp_path / "good.pth", state, constructor, {"tracker": {"padding": 1.5}})
-    assert make_tracker(tmp_path / "good.pth").params.padding == 1.5
-    assert make_tracker(tmp_path / "good.pth", padding=1.2, stated=("padding",)).params.padding == 1.2
+    good = Tracker("rls_rtmdnet", "default", network=str(tmp_path / "good.pth"))
+    assert good.create_tracker({"device": "cpu"}).params.padding == 1.5
+    assert good.create_tracker({"device": "cpu", "padding": 1.2}).params.padding == 1.2
     save_checkpoint(tmp_path / "bad.pth", state, constructor, {"tracker": {"serach_samples": 17}})
     with pytest.raises(AttributeError, match="serach_samples"):
-        make_tracker(tmp_path / "bad.pth")
+        Tracker("rtmdnet", "rtmdnet", network=str(tmp_path / "bad.pth")).create_tracker()
 
 
 @pytest.mark.parametrize(

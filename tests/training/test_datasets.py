@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import cv2
@@ -105,17 +106,44 @@ def test_imagenetvid_makes_a_track_of_each_object(tmp_path: Path) -> None:
     assert len(ImagenetVid(tmp_path, tmp_path / "index.json", minimum_length=3)) == 1  # now from the index
 
 
-def test_folder_moves_boxes_of_otb_to_zero(tmp_path: Path) -> None:
+def write_sequences(root: Path) -> None:
     for benchmark in ("OTB", "VOT"):
-        folder = tmp_path / benchmark / "car"
+        folder = root / benchmark / "car"
         write_frames([folder / "img" / f"{t:04d}.jpg" for t in (1, 2, 3)])
         write_boxes(folder / "groundtruth_rect.txt", np.vstack([BOXES[:2], [[np.nan] * 4]]), "\t")
+
+
+def test_a_folders_name_decides_nothing(tmp_path: Path) -> None:
+    write_sequences(tmp_path)
     dataset = FolderVideos(tmp_path)
     assert dataset.sequences == ["OTB/car", "VOT/car"]
-    assert dataset.track(0).boxes[0].tolist() == [1, 2, 10, 8] and dataset.track(1).boxes[0].tolist() == [2, 3, 10, 8]
+    assert dataset.track(0).boxes[0].tolist() == dataset.track(1).boxes[0].tolist() == [2, 3, 10, 8]
     assert dataset.track(0).visible.tolist() == [True, True, False]
+    assert FolderVideos(tmp_path, origin=1).track(1).boxes[0].tolist() == [1, 2, 10, 8]
     with pytest.raises(DatasetNotFoundError, match="OTB/bus"):
         FolderVideos(tmp_path, ["OTB/bus"])
+
+
+def test_a_split_states_the_origin_of_its_sequences(tmp_path: Path) -> None:
+    write_sequences(tmp_path)
+    (tmp_path / "split.txt").write_text("# two sequences\nVOT/car\nOTB/car origin=1  # from MATLAB\n")
+    split = read_split(str(tmp_path / "split.txt"))
+    assert split == ["VOT/car", "OTB/car"]
+    for chosen in (split, split[:], pickle.loads(pickle.dumps(split))):
+        dataset = FolderVideos(tmp_path, chosen)
+        assert [dataset.track(i).boxes[0].tolist() for i in (0, 1)] == [[2, 3, 10, 8], [1, 2, 10, 8]]
+    for line, message in (("OTB/car origin=2", "line 1.*origin must be 0"), ("OTB/car orgin=1", "line 1.*'orgin=1'")):
+        (tmp_path / "split.txt").write_text(line)
+        with pytest.raises(ValueError, match=message):
+            read_split(str(tmp_path / "split.txt"))
+
+
+def test_the_packages_splits_state_that_otb_counts_from_one() -> None:
+    for name in ("real_train", "real_validation"):
+        split = read_split(name)
+        assert {sequence: origin for sequence, origin in split.origins.items() if origin} == {
+            sequence: 1 for sequence in split if sequence.startswith("OTB/")
+        }
 
 
 def test_splits_do_not_share_sequences() -> None:

@@ -9,11 +9,11 @@ import torch
 
 import ltr
 from ltr.checkpoint import load_network
+from pytracking.evaluation import Tracker
 from pytracking.tracker.base import with_recommendations
 from pytracking.tracker.dimp.localization import Localizer, parabola_offset
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.scale_search import best_exponent
-from pytracking.tracker.rls_dimp import get_tracker_class
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
 
 BUNDLED = Path(ltr.__file__).parent / "bundled"
@@ -57,7 +57,7 @@ def test_rls_dimp_follows_a_target_on_the_shipped_network_and_repeats_itself() -
     torch.set_num_threads(1)
 
     def run() -> np.ndarray:
-        tracker = get_tracker_class()(RlsDimpParams(network_file=BUNDLED / "dimp_mobile.pth", device="cpu"))
+        tracker = Tracker("rls_dimp", "default", network="dimp_mobile").create_tracker({"device": "cpu"})
         tracker.initialize(images[0], {"init_bbox": boxes[0].tolist(), "seed": 3})
         return np.array([tracker.track(image)["target_bbox"] for image in images[1:]])
 

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from pytracking.__main__ import main
 from pytracking.vot.execution import open_workspace
 from pytracking.vot.report import make_report, reliability, tracker_row
 from tests.vot import miniature
@@ -104,11 +105,40 @@ def test_missing_results_leave_gaps_and_notes(make_workspace, two_sequences, in_
 
     folder = make_workspace(two_sequences, trackers=[TrackerSpec("identity", "default")])
     (row,) = make_report(folder).rows
-    assert row.eao is None and row.accuracy is None and not row.notes
+    assert row.eao is None and row.accuracy is None
+    assert row.notes == [f"{name}: no results" for name in ("baseline", "realtime", "unsupervised")]
     workspace = open_workspace(folder)
     tracker = in_process("Perfect")
     workspace.stack["baseline"].execute(tracker, workspace.stack["baseline"].transform(workspace.dataset["seq0"])[0])
-    assert tracker_row(workspace, tracker).notes == ["baseline: results of 1 sequences are missing: seq1"]
+    row = tracker_row(workspace, tracker)
+    assert row.accuracy is None
+    assert row.notes[0].startswith("baseline: only 1 of 2 sequences (without seq1) (not scored; ")
+    row = tracker_row(workspace, tracker, partial=True)
+    assert row.accuracy == 1 and [part.sequence for part in row.sequences] == ["seq0"]
+    assert row.notes[0] == "baseline: only 1 of 2 sequences (without seq1) (scored as they are)"
+
+
+def test_fewer_repetitions_than_the_stack_asks_for(make_workspace, two_sequences, in_process, capsys):
+    """Public raw results have one repetition, the stack asks for 15."""
+    folder = make_workspace(two_sequences, repetitions=1)
+    tracker = in_process("HalfThenJump")
+    whole = evaluate(folder, tracker)
+    miniature.register(folder, "HalfThenJump")
+    stack = folder / "stack.yaml"
+    stack.write_text(stack.read_text().replace("repetitions: 1\n", "repetitions: 15\n", 1))
+    (row,) = make_report(folder, ["HalfThenJump"]).rows
+    assert row.eao is None
+    assert row.notes[0].startswith("baseline: only 1 of 15 repetitions of 2 sequences (not scored; ")
+    assert (row.realtime_eao, row.average_overlap) == (whole.realtime_eao, whole.average_overlap)
+    (row,) = make_report(folder, ["HalfThenJump"], partial=True).rows
+    for name in ("eao", "accuracy", "robustness", "reliability", "realtime_eao", "average_overlap", "eao_curve"):
+        assert getattr(row, name) == getattr(whole, name), name
+    assert main(["vot", "report", str(folder)]) == 0
+    assert "HalfThenJump: baseline: only 1 of 15 repetitions of 2 sequences" in capsys.readouterr().out
+    for form in ("text", "markdown", "latex", "csv"):
+        assert main(["vot", "report", str(folder), "--partial", "--format", form]) == 0
+        printed = capsys.readouterr().out
+        assert "(scored as they are)" in printed and f"{whole.eao:.3f}"[:4] in printed
 
 
 def test_eao_of_short_sequences_says_why_it_is_missing(make_workspace, two_sequences, in_process):

@@ -58,11 +58,19 @@ def test_old_vot_layout_with_polygons_and_a_list(tmp_path):
     np.testing.assert_allclose(points, polygons[2], atol=1e-4)
 
 
-def test_otb_layout_counts_pixels_from_one(tmp_path):
+@pytest.mark.parametrize(("origin", "x", "y"), [(0, 11, 21), (1, 10, 20)])
+def test_otb_layout_is_taken_as_written_unless_an_origin_is_stated(tmp_path, origin, x, y):
     frames = miniature.write_frames(tmp_path / "seq0" / "img", 0, 3)
     write_annotation(tmp_path / "seq0" / "groundtruth_rect.txt", [[11, 21, 16, 12]] * 3)
-    write_sequences(find_sequences(tmp_path / "seq0"), tmp_path / "out")
-    check(tmp_path / "out", frames, [[10, 20, 16, 12]] * 3)
+    write_sequences(find_sequences(tmp_path / "seq0", origin), tmp_path / "out")
+    check(tmp_path / "out", frames, [[x, y, 16, 12]] * 3)
+
+
+def test_an_origin_moves_all_corners_of_a_polygon(tmp_path):
+    miniature.write_frames(tmp_path / "seq0" / "color", 0, 2)
+    write_annotation(tmp_path / "seq0" / "groundtruth.txt", [[1, 2, 11, 2, 11, 12, 1, 12], [1, 2, 3, 4]])
+    (source,) = find_sequences(tmp_path, origin=1)
+    assert source.regions == ((0, 1, 10, 1, 10, 11, 0, 11), (0, 1, 3, 4))
 
 
 def test_a_dataset_of_the_project(tmp_path):

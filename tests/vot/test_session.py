@@ -1,8 +1,8 @@
 """What the TraX server and the in-process runner share."""
 import pytest
 
+from pytracking.evaluation.frame_loop import TrackerOutputError
 from pytracking.evaluation.seeds import seed_for
-from pytracking.evaluation.tracker import TrackerOutputError
 from pytracking.tracker.base import TrackerParams
 from pytracking.vot.session import SeedSchedule, TrackingSession
 from tests.vot import miniature

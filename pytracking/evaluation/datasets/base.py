@@ -5,7 +5,6 @@ so that zero padding and image format need not be written down anywhere.
 """
 from __future__ import annotations
 
-import codecs
 import csv
 import os
 import re
@@ -16,9 +15,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from pytracking.evaluation.results import parse_numbers
+from ltr.sequence_files import IMAGE_SUFFIXES, NumberFileError, move_to_zero, numbered_rows, parse_table
 from pytracking.evaluation.sequence import Sequence, SequenceError, SequenceList
-from pytracking.utils.image_io import IMAGE_SUFFIXES
 
 LISTS = Path(__file__).with_name("lists")
 SHOWN_PROBLEMS = 12  # of an incomplete download; the rest is counted
@@ -28,7 +26,25 @@ Item = TypeVar("Item")
 
 
 class IncompleteDatasetError(FileNotFoundError):
-    """A download that lacks sequences; the message names them and shows the layout that was expected."""
+    """A download that lacks sequences; the message names them and shows the layout that was expected.
+
+    Args:
+        dataset: name of the dataset.
+        message: what is missing.
+        layout: the files that were expected.
+        present: the sequences that can be used all the same.
+        expected: how many there should be.
+    """
+
+    def __init__(
+        self, dataset: str, message: str, layout: str, present: Iterable[Sequence] = (), expected: int = 0
+    ) -> None:
+        self.present = SequenceList(present)
+        self.expected = expected
+        remedy = ""
+        if self.present:
+            remedy = f"\nTo run on the {len(self.present)} sequences that are there, write '{dataset}?missing=skip'"
+        super().__init__(f"dataset '{dataset}'{message}\nexpected layout: {layout}{remedy}")
 
 
 class MissingPartError(LookupError):
@@ -59,7 +75,7 @@ def build_all(
         build: makes a sequence, or raises MissingPartError.
     """
     if root is None or not root.is_dir():
-        raise IncompleteDatasetError(f"dataset '{dataset}': the folder '{root}' does not exist; expected {layout}")
+        raise IncompleteDatasetError(dataset, f": the folder '{root}' does not exist", layout)
     sequences, problems, count = SequenceList(), [], 0
     _list_images.cache_clear()
     for item in items:
@@ -71,10 +87,8 @@ def build_all(
     if problems or not count:
         shown = "\n  ".join(problems[:SHOWN_PROBLEMS]) or "no sequence at all"
         rest = f"\n  ... and {len(problems) - SHOWN_PROBLEMS} more" if len(problems) > SHOWN_PROBLEMS else ""
-        raise IncompleteDatasetError(
-            f"dataset '{dataset}' in '{root}': {len(problems)} of {count} sequences are missing or incomplete:\n"
-            f"  {shown}{rest}\nexpected layout: {layout}"
-        )
+        message = f" in '{root}': {len(problems)} of {count} sequences are missing or incomplete:\n  {shown}{rest}"
+        raise IncompleteDatasetError(dataset, message, layout, sequences, count)
     return sequences
 
 
@@ -139,34 +153,31 @@ def read_numbers(path: Path, columns: int | tuple[int, ...]) -> np.ndarray:
         MissingPartError: if the file does not exist.
         SequenceError: naming file and line, if a line does not have the right number of numbers.
     """
-    allowed = (columns,) if isinstance(columns, int) else columns
     try:
-        data = path.read_bytes().removeprefix(codecs.BOM_UTF8)
+        return parse_table(path.read_bytes(), path, columns)
+    except NumberFileError as error:
+        raise SequenceError(str(error)) from None
     except OSError as error:
         raise MissingPartError(f"{path.parent.name}: cannot read {path} ({error.strerror})") from error
-    for count in allowed:
-        table = parse_numbers(data, count)
-        if table is not None:
-            return table
-    return _read_line_by_line(path, data.decode("utf-8", errors="replace"), allowed)
 
 
-def _read_line_by_line(path: Path, text: str, allowed: tuple[int, ...]) -> np.ndarray:
-    """Like :func:`read_numbers`, but also through blank lines and semicolons, and able to name a bad line."""
-    rows: list[list[float]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.replace(",", " ").replace(";", " ").split()
-        if not words:
-            continue
-        try:
-            rows.append(list(map(float, words)))
-        except ValueError:
-            raise SequenceError(f"{path}, line {number}: not numbers: {line.strip()[:80]!r}") from None
-        if len(words) not in allowed or len(words) != len(rows[0]):
-            raise SequenceError(f"{path}, line {number}: {len(words)} numbers, expected {len(rows[0])} of {allowed}")
-    if not rows:
-        raise SequenceError(f"{path}: the file is empty")
-    return np.array(rows)
+def read_regions(path: Path, origin: int = 0) -> list[tuple[float, ...]]:
+    """VOT's regions, counted from 0: per line a box or the corners of a polygon, as many as it has.
+
+    Raises:
+        SequenceError: naming file and line of what is neither.
+    """
+    regions = []
+    try:
+        for number, row in numbered_rows(path.read_bytes(), path):
+            if len(row) != 4 and (len(row) < 6 or len(row) % 2):
+                raise NumberFileError(
+                    f"{path}, line {number}: {len(row)} numbers, expected x, y, w, h or corners x, y"
+                )
+            regions.append(tuple(move_to_zero(row, origin).tolist()))
+    except NumberFileError as error:
+        raise SequenceError(str(error)) from None
+    return regions
 
 
 def read_flags(path: Path) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""OTB-2015: 100 targets in 98 videos.
+"""OTB-2015 (100 targets in 98 videos) and two parts of it: OTB-2013 (51 targets) and TB-50 (50 targets).
 
 Boxes are taken as published (1-based), as pytracking takes them: its published results fit these boxes.
 """
@@ -13,7 +13,14 @@ LAYOUT = "<video>/img/0001.jpg ... and <video>/groundtruth_rect.txt (Jogging, Sk
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All 100 sequences. Two targets of one video share its frames; David is annotated from frame 300 on."""
+    """All 100 sequences, or those of variant "otb2013" or "otb50".
+
+    Two targets of one video share its frames; David is annotated from frame 300 on.
+    """
+    rows = base.read_table("otb")
+    if variant is not None:
+        by_name = {row["name"]: row for row in rows}
+        rows = [by_name[name] for name in base.read_names(variant)]
 
     def build(row: dict[str, str]) -> Sequence:
         name, folder = row["name"], root / row["folder"]
@@ -31,4 +38,4 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
             annotation_file=annotation,
         )
 
-    return base.build_all("otb", root, LAYOUT, base.read_table("otb"), build)
+    return base.build_all(variant or "otb", root, LAYOUT, rows, build)

@@ -34,9 +34,8 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
         f"oxuva_{split}", root, layout, tasks, lambda task: _build(root / "images" / split, task, labels)
     )
     if len(sequences) != TRACKS[split]:
-        raise base.IncompleteDatasetError(
-            f"dataset 'oxuva_{split}': {len(sequences)} tracks in {root}/tasks/{split}.csv, expected {TRACKS[split]}"
-        )
+        found = f": {len(sequences)} tracks in {root}/tasks/{split}.csv, expected {TRACKS[split]}"
+        raise base.IncompleteDatasetError(f"oxuva_{split}", found, layout, sequences, TRACKS[split])
     return sequences
 
 
@@ -77,10 +76,12 @@ def _labels(path: Path, layout: str) -> dict[Track, list[Label]]:
 
 def _read_csv(path: Path, columns: int, layout: str) -> list[list[str]]:
     if not path.is_file():
-        raise base.IncompleteDatasetError(f"dataset 'oxuva': no {path}; expected {layout}")
+        raise base.IncompleteDatasetError("oxuva", f": no {path}", layout)
     with open(path, encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.reader(stream) if row]
     for number, row in enumerate(rows, start=1):
         if len(row) != columns:
-            raise base.IncompleteDatasetError(f"{path}, line {number}: {len(row)} columns, expected {columns}")
+            raise base.IncompleteDatasetError(
+                "oxuva", f": {path}, line {number}: {len(row)} columns, expected {columns}", layout
+            )
     return rows

@@ -1,13 +1,18 @@
 """Which module loads which dataset, and the environment key of its folder.
 
 A loader module has ``load(root: Path | None, variant: str | None) -> SequenceList``; it is imported when asked for.
+Options follow the name: ``folder:PATH?origin=1`` (annotations count pixels from 1), ``otb?missing=skip`` (the sequences
+of an incomplete download that are there).
 """
 from __future__ import annotations
 
 import importlib
+import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytracking.evaluation.datasets.base import IncompleteDatasetError
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.sequence import SequenceList
 from pytracking.utils.names import unknown_name_message
@@ -25,6 +30,8 @@ class DatasetEntry:
 DATASETS: dict[str, DatasetEntry] = {
     "demo": DatasetEntry("demo"),
     "otb": DatasetEntry("otb", "otb_path"),
+    "otb2013": DatasetEntry("otb", "otb_path", "otb2013"),
+    "otb50": DatasetEntry("otb", "otb_path", "otb50"),
     "uav": DatasetEntry("uav", "uav_path"),
     "uav123_10fps": DatasetEntry("uav", "uav123_10fps_path", "10fps"),
     "dtb70": DatasetEntry("dtb70", "dtb70_path"),
@@ -57,11 +64,13 @@ def get_dataset(*names: str) -> SequenceList:
     """Sequences of one or more datasets, in order.
 
     Args:
-        names: registered names, or ``folder:PATH`` for any folder of sequences in the OTB layout.
+        names: registered names, or ``folder:PATH`` for any folder of sequences in the OTB layout; options may follow
+            (``folder:PATH?origin=1``, ``otb?missing=skip``).
 
     Raises:
-        ValueError: for an unknown name (the message lists the known ones).
+        ValueError: for an unknown name or option (the message lists the known ones).
         MissingPathError: if a dataset's folder is not set.
+        IncompleteDatasetError: if sequences of a benchmark are missing.
     """
     sequences = SequenceList()
     for name in names:
@@ -69,14 +78,33 @@ def get_dataset(*names: str) -> SequenceList:
     return sequences
 
 
-def _load(name: str) -> SequenceList:
-    if name.startswith(FOLDER_PREFIX):
-        return _loader("folder")(Path(name[len(FOLDER_PREFIX) :]).expanduser(), None)
+def split_options(text: str) -> tuple[str, dict[str, str]]:
+    """``NAME?key=value&key=value`` as the name and its options."""
+    match = re.fullmatch(r"(?P<name>.+?)(?:\?(?P<options>\w+=[^?&/]*(?:&\w+=[^?&/]*)*))?", text)
+    pairs = match["options"].split("&") if match and match["options"] else []
+    return (match["name"] if match else text), dict(pair.split("=") for pair in pairs)
+
+
+def _load(text: str) -> SequenceList:
+    name, options = split_options(text)
+    is_folder = name.startswith(FOLDER_PREFIX)
     entry = DATASETS.get(name)
-    if entry is None:
+    if entry is None and not is_folder:
         raise ValueError(unknown_name_message("dataset", name, [*dataset_names(), FOLDER_PREFIX + "PATH"]))
+    unknown = set(options) - {"origin" if is_folder else "missing"}
+    if unknown or options.get("missing", "skip") != "skip":
+        known = f"{FOLDER_PREFIX}PATH?origin=1" if is_folder else f"{name}?missing=skip"
+        raise ValueError(f"dataset '{text}': options are written like '{known}'")
+    if is_folder:
+        return _loader("folder")(Path(name[len(FOLDER_PREFIX) :]).expanduser(), None, **options)
     root = env_settings().require(entry.path_key, f"dataset '{name}'") if entry.path_key else None
-    return _loader(entry.module)(root, entry.variant)
+    try:
+        return _loader(entry.module)(root, entry.variant)
+    except IncompleteDatasetError as error:
+        if "missing" not in options or not error.present:
+            raise
+        warnings.warn(f"{name}: only {len(error.present)} of {error.expected} sequences are there", stacklevel=3)
+        return error.present
 
 
 def _loader(module: str):

@@ -27,8 +27,6 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
     videos = sorted(path.name for path in root.iterdir() if path.is_dir()) if root and root.is_dir() else []
     sequences = base.build_all("tlp", root, LAYOUT, videos, build)
     if len(sequences) != VIDEOS:
-        raise base.IncompleteDatasetError(
-            f"dataset 'tlp' in '{root}': {len(sequences)} of {VIDEOS} sequences found ({', '.join(videos)}); "
-            f"expected layout: {LAYOUT}"
-        )
+        found = f" in '{root}': {len(sequences)} of {VIDEOS} sequences found ({', '.join(videos)})"
+        raise base.IncompleteDatasetError("tlp", found, LAYOUT, sequences, VIDEOS)
     return sequences

@@ -1,7 +1,6 @@
 """BGD-DiMP for VOT 2018: five recursions of gradient descent every 20th frame, the short-term learning rate."""
-from pytracking.tracker.dimp.params import VOT18, DimpParams
+from pytracking.tracker.dimp.params import ALGORITHM_2_VOT, VOT18, DimpParams
 
 
 def parameters() -> DimpParams:
-    settings = VOT18 | {"net_opt_update_iter": 5, "train_skipping": 20}
-    return DimpParams(**settings, learner="gradient_descent", step_length=3e-2, update_when_lost=True)
+    return DimpParams(**VOT18 | ALGORITHM_2_VOT, learner="gradient_descent")

@@ -1,7 +1,6 @@
 """BGD-DiMP for VOT 2019: five recursions of gradient descent every 20th frame, the short-term learning rate."""
-from pytracking.tracker.dimp.params import VOT19, DimpParams
+from pytracking.tracker.dimp.params import ALGORITHM_2_VOT, VOT19, DimpParams
 
 
 def parameters() -> DimpParams:
-    settings = VOT19 | {"net_opt_update_iter": 5, "train_skipping": 20}
-    return DimpParams(**settings, learner="gradient_descent", step_length=3e-2, update_when_lost=True)
+    return DimpParams(**VOT19 | ALGORITHM_2_VOT, learner="gradient_descent")

@@ -1,6 +1,7 @@
-"""RLS-DiMP as in the paper, with its learning rate for short-term benchmarks (3e-2)."""
+"""RLS-DiMP as in the paper, with its learning rate for short-term benchmarks (3e-2) unless the network has another."""
+from pytracking.tracker.dimp.params import ALGORITHM_2
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
 
 
 def parameters() -> RlsDimpParams:
-    return RlsDimpParams()
+    return RlsDimpParams(**ALGORITHM_2)

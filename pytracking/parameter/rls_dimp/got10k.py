@@ -1,6 +1,7 @@
 """RLS-DiMP for GOT-10k, whose protocol wants a network trained on GOT-10k alone."""
+from pytracking.tracker.dimp.params import ALGORITHM_2
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
 
 
 def parameters() -> RlsDimpParams:
-    return RlsDimpParams(weights="dimp50_got10k.pth")
+    return RlsDimpParams(**ALGORITHM_2, weights="dimp50_got10k.pth")

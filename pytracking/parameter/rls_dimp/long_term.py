@@ -1,6 +1,7 @@
 """RLS-DiMP as in the paper, with its learning rate for long-term benchmarks (LaSOT, OxUvA, TLP)."""
+from pytracking.tracker.dimp.params import ALGORITHM_2
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
 
 
 def parameters() -> RlsDimpParams:
-    return RlsDimpParams(step_length=3e-3)
+    return RlsDimpParams(**ALGORITHM_2, step_length=3e-3)

@@ -1,6 +1,6 @@
 """simpleRT-MDNet, the paper's second baseline: Algorithm 1 with plain mini-batch gradient descent."""
-from pytracking.tracker.rtmdnet.params import RTMDNetParams
+from pytracking.tracker.rtmdnet.params import ALGORITHM_1, RTMDNetParams
 
 
 def parameters() -> RTMDNetParams:
-    return RTMDNetParams(long_term=20, shared_momentum=False, weight_backup="copy")
+    return RTMDNetParams(**ALGORITHM_1)

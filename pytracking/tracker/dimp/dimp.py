@@ -12,7 +12,7 @@ from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.features.augmentation import dropout_copies
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
-from pytracking.tracker.base import BaseTracker, with_recommendations
+from pytracking.tracker.base import BaseTracker
 from pytracking.tracker.dimp.debug import DebugViews
 from pytracking.tracker.dimp.first_frame import sample_first_frame
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
@@ -45,7 +45,6 @@ class DimpTracker(BaseTracker):
     def __init__(self, params: DimpParams, network: DiMPNet | None = None) -> None:
         self.device = select_device(params.device)
         self.network = network or load_dimp_network(params.network_file, self.device)
-        params = with_recommendations(params, self.network.metadata.get("tracker", {}))
         super().__init__(params)
         self.learner = self.make_learner()
         self.guard = UpdateGuard(self._remedy())

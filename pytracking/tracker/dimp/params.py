@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytracking.features.crop import BorderMode, Convention
-from pytracking.tracker.base import TrackerParams
+from pytracking.tracker.base import TrackerParams, compared
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,8 +39,8 @@ FEW_SAMPLES = AugmentationParams(  # for VOT 2019
 class DimpParams(TrackerParams):
     """DiMP-50's parameters; parameter files state what they change.
 
-    Where a network carries recommendations for its tracker (``metadata["tracker"]``), these replace values that the
-    parameter file leaves at the default written here (:func:`~pytracking.tracker.base.with_recommendations`).
+    Where a network carries recommendations for its tracker (``metadata["tracker"]``), these apply to parameters that
+    neither the parameter file nor the user states (:func:`~pytracking.tracker.base.with_recommendations`).
     """
 
     weights: str | None = "dimp50.pth"
@@ -65,10 +65,10 @@ class DimpParams(TrackerParams):
     init_samples_minimum_weight: float = 0.25  # least part of the first frame's samples in all weights; 0: none
 
     # Online learning
-    learner: Literal["steepest_descent", "gradient_descent"] = "steepest_descent"  # of the update stage
+    learner: Literal["steepest_descent", "gradient_descent"] = compared("steepest_descent")  # of the update stage
     step_length: float = 3e-2  # of gradient descent (the paper's for short-term benchmarks)
-    step_factor: float = 1.0  # on the step length, also on one that a network recommends; 1 / delta: as long as RLS's
-    ema_alpha: float = 1.0  # part of the newly learnt filter in the moving average after each update; 1: no average
+    step_factor: float = compared(1.0)  # on the step length, whoever states that; 1 / delta: as long as RLS's
+    ema_alpha: float = compared(1.0)  # part of the newly learnt filter in the average after each update; 1: no average
     update_classifier: bool = True
     train_skipping: int = 20  # frames between regular updates
     update_when_lost: bool = False  # regular updates also in frames whose flag is uncertain or not_found
@@ -113,6 +113,15 @@ class DimpParams(TrackerParams):
     debug_dir: Path | None = None  # folder of the debug views' figures; None: a window
     output_presence: bool = False  # add OxUvA's keys: present, score, xmin, xmax, ymin, ymax (relative to the frame)
 
+
+# The paper's Algorithm 2, whatever learns by it. Trackers that are compared must state the same parameters: a network's
+# recommendation then reaches all of them or none.
+ALGORITHM_2: dict[str, Any] = {
+    "net_opt_update_iter": 5,
+    "update_when_lost": True,
+}
+# The same on VOT: by the letter of the paper, every 20th frame and the learning rate of short-term benchmarks.
+ALGORITHM_2_VOT: dict[str, Any] = ALGORITHM_2 | {"train_skipping": 20, "step_length": 3e-2}
 
 # What DiMP's authors change for VOT: a smaller patch, a windowed score map that always finds a target, a larger memory.
 _VOT = {

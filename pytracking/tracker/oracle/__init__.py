@@ -7,7 +7,7 @@ from pytracking.tracker.base import BaseTracker
 
 
 class OracleTracker(BaseTracker):
-    needs_ground_truth = True  # evaluation then puts the boxes of all frames into info["ground_truth"]
+    needs_ground_truth = True
 
     def initialize(self, image, info):
         self._boxes = np.asarray(info["ground_truth"], dtype=np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pytracking.tracker.base import compared
 from pytracking.tracker.dimp.params import DimpParams
 
 
@@ -11,7 +12,7 @@ from pytracking.tracker.dimp.params import DimpParams
 class RlsDimpParams(DimpParams):
     """The paper's RLS-DiMP for short-term benchmarks; parameter files state what they change."""
 
-    learner: Literal["rls"] = "rls"
+    learner: Literal["rls"] = compared("rls")
     net_opt_update_iter: int = 5  # recursions of a regular update
     update_when_lost: bool = True  # Algorithm 2 updates every 20th frame, whatever the flag
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pytracking.tracker.base import TrackerParams
 
@@ -70,3 +70,8 @@ class RTMDNetParams(TrackerParams):
     weight_decay: float = 5e-4
     gradient_clip: float = 10.0  # largest norm of all layers' gradients together
     weight_backup: Literal["none", "copy", "alias"] = "none"  # see online_learner.WeightBackup
+
+
+# The paper's Algorithm 1, whatever learns by it. Trackers that are compared state the same parameters: a network's
+# recommendation then reaches all of them or none.
+ALGORITHM_1: dict[str, Any] = {"long_term": 20, "shared_momentum": False, "weight_backup": "copy"}

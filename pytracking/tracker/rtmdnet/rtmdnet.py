@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pytracking.tracker.base import BaseTracker, with_recommendations
+from pytracking.tracker.base import BaseTracker
 from pytracking.tracker.rtmdnet.box_regressor import BoxRegressor
 from pytracking.tracker.rtmdnet.first_frame import (
     POSITIVES,
@@ -43,7 +43,6 @@ class RTMDNetTracker(BaseTracker):
     def __init__(self, params: RTMDNetParams) -> None:
         super().__init__(params)
         self.network = load_mdnet(params.network_file, select_device(params.device), params.adaptive_align)
-        self.params = with_recommendations(params, self.network.metadata.get("tracker", {}))
         self.geometry = SceneGeometry(
             object_size=self.params.object_size,
             padding=self.params.padding,

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
+from pytracking.evaluation.datasets.base import read_numbers
 from pytracking.evaluation.datasets.demo.digest import Digest, reference_digests, version
 from pytracking.evaluation.datasets.demo.scenarios import SCENARIOS, Scenario, render_sequence
-from pytracking.evaluation.datasets.folder import read_annotation
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.sequence import Sequence, SequenceList
 from pytracking.utils.image_io import write_image
@@ -88,7 +88,7 @@ def _render_to_disk(scenario: Scenario, root: Path | None, bar: tqdm | None) -> 
 
 def _sequence(scenario: Scenario, root: Path | None) -> Sequence:
     folder = _folder(scenario, root)
-    boxes = read_annotation(folder / "groundtruth_rect.txt")
+    boxes = read_numbers(folder / "groundtruth_rect.txt", 4)
     return Sequence(
         scenario.name,
         [folder / "img" / f"{number:04d}.png" for number in range(1, scenario.frames + 1)],

@@ -1,0 +1,169 @@
+"""The one loop that drives a tracker, frame by frame: what it is told, what is checked, and what is timed.
+
+Evaluation, :func:`pytracking.load`, videos, the page, VOT and the experiments' probe all use it.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pytracking.evaluation.sequence import Sequence
+from pytracking.tracker.base import BaseTracker
+from pytracking.utils.boxes import check_initial_box
+
+
+class FrameError(ValueError):
+    """A frame that no tracker can be given."""
+
+
+class TrackerOutputError(ValueError):
+    """A tracker returned something that is not a box."""
+
+
+@dataclass(frozen=True)
+class FrameResult:
+    """What a tracker said about one frame."""
+
+    output: dict[str, Any]  # as the tracker gave it, with ``target_bbox`` as four floats
+    seconds: float  # inside the tracker, by its own clock where it reports ``time``
+
+    @property
+    def box(self) -> list[float]:
+        """x, y, w, h."""
+        return self.output["target_bbox"]
+
+    @property
+    def score(self) -> float | None:
+        """The tracker's own score, if it has one."""
+        score = self.output.get("score")
+        return None if score is None else float(score)
+
+
+class FrameLoop:
+    """A tracker on one target after the other; its network stays loaded.
+
+    For the first frame the tracker gets ``init_bbox``, ``seed`` and, where they are known and wanted, ``sequence_name``
+    and ``ground_truth``; for every other ``frame_index`` (from 1) and ``previous_output``.
+
+    Args:
+        tracker: the tracker.
+    """
+
+    def __init__(self, tracker: BaseTracker) -> None:
+        self._tracker = tracker
+        self._previous: dict[str, Any] | None = None
+        self._size: tuple[int, ...] = ()
+        self._index = 0
+
+    @property
+    def started(self) -> bool:
+        """Whether there is a target to follow."""
+        return self._previous is not None
+
+    def start(
+        self,
+        image: np.ndarray,
+        box: Iterable[float],
+        *,
+        seed: int = 0,
+        sequence_name: str | None = None,
+        ground_truth: np.ndarray | None = None,
+        where: str = "the first frame",
+    ) -> FrameResult:
+        """Starts on a target.
+
+        Args:
+            image: RGB uint8 (h, w, 3).
+            box: x, y, w, h in pixels.
+            seed: of everything random in the tracker.
+            sequence_name: for trackers that want to know it.
+            ground_truth: boxes of all frames, for trackers that look at the answers.
+            where: starts the message of an error.
+
+        Raises:
+            FrameError: if the image is not RGB uint8.
+            BoxError: if no tracker can start on the box.
+            TrackerOutputError: if the tracker returned a box that is none.
+        """
+        self._previous, self._index = None, 0  # if the tracker raises, nothing must go on with the old target
+        _check_image(image, where)
+        box = check_initial_box(list(box), image.shape[:2], where).tolist()
+        info = {"init_bbox": list(box), "seed": seed}
+        if sequence_name is not None:
+            info["sequence_name"] = sequence_name
+        if self._tracker.needs_ground_truth:
+            if ground_truth is None:
+                raise ValueError(f"{where}: {type(self._tracker).__name__} looks at the annotation, and there is none")
+            info["ground_truth"] = ground_truth
+        result = _timed(lambda: {"target_bbox": box, **(self._tracker.initialize(image, info) or {})}, where)
+        self._previous, self._size = result.output, image.shape
+        return result
+
+    def start_sequence(self, sequence: Sequence, seed: int = 0) -> FrameResult:
+        """Starts on the first frame of an annotated sequence; see :meth:`start`."""
+        truth = sequence.ground_truth_rect
+        return self.start(
+            sequence.load_frame(0),
+            truth[0],
+            seed=seed,
+            sequence_name=sequence.name,
+            ground_truth=truth,
+            where=sequence.label,
+        )
+
+    def next(self, image: np.ndarray, where: str | None = None) -> FrameResult:
+        """Follows the target into the next frame; ``where`` starts the message of an error.
+
+        Raises:
+            FrameError: if the image is not RGB uint8, or of another size than the first.
+            TrackerOutputError: if the tracker did not return four finite numbers with a size that is not negative.
+        """
+        if self._previous is None:
+            raise RuntimeError("the tracker has no target: start it first")
+        self._index += 1
+        where = where or f"frame {self._index + 1}"
+        _check_image(image, where)
+        if image.shape != self._size:
+            raise FrameError(
+                f"{where} is {image.shape[1]}x{image.shape[0]}, the first frame {self._size[1]}x{self._size[0]}; all "
+                "frames must have one size (resize it, or start again)"
+            )
+        info = {"frame_index": self._index, "previous_output": self._previous}
+        result = _timed(lambda: self._tracker.track(image, info), where)
+        self._previous = result.output
+        return result
+
+
+def _timed(call: Callable[[], dict[str, Any]], where: str) -> FrameResult:
+    start = time.perf_counter()
+    output = call()
+    seconds = time.perf_counter() - start
+    box = box_of_output(output, where).tolist()
+    return FrameResult({**output, "target_bbox": box}, float(output.get("time", seconds)))
+
+
+def box_of_output(output: dict[str, Any], where: str) -> np.ndarray:
+    """The box (4,) that a tracker returned, checked.
+
+    Raises:
+        TrackerOutputError: if it is not four finite numbers, or its size is negative; ``where`` starts the message.
+    """
+    try:
+        box = np.asarray(output["target_bbox"], dtype=np.float64)
+    except (KeyError, TypeError, ValueError) as error:
+        raise TrackerOutputError(f"{where}: the tracker returned no 'target_bbox' of four numbers: {output}") from error
+    if box.shape != (4,) or not np.isfinite(box).all():
+        raise TrackerOutputError(f"{where}: the tracker returned the box {box.tolist()}, not four finite numbers")
+    if (box[2:] < 0).any():
+        raise TrackerOutputError(f"{where}: the tracker returned the box {box.tolist()}, of negative size")
+    return box
+
+
+def _check_image(image: np.ndarray, where: str) -> None:
+    if not isinstance(image, np.ndarray) or image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
+        shape = f"{image.dtype} {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__
+        raise FrameError(f"{where}: a frame must be an RGB uint8 array (h, w, 3), not {shape}")

@@ -1,0 +1,187 @@
+"""A result folder and the runs that fill it, one after the other or at once.
+
+``run.json`` speaks for the whole folder, so all results of it have the same settings. Any number of runs with these
+settings may work in it at once, on this machine or on others that share the disk: each result is written as a whole
+under the folder's lock, and the first that is complete stays. A run with other settings is refused; only ``overwrite``,
+while nobody else runs there, moves the old results to ``replaced/``. Nothing is deleted.
+"""
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import IO, Any
+
+from pytracking.evaluation.origin import is_this_runs, objection, origin_file, write_origin
+from pytracking.evaluation.results import (
+    boxes_file,
+    memory_file,
+    result_names,
+    scores_file,
+    times_file,
+    write_boxes,
+    write_memory,
+    write_scores,
+    write_times,
+)
+from pytracking.evaluation.run_record import (
+    RECORD_NAME,
+    ChangedRunError,
+    changes,
+    now,
+    read_record,
+    run_record,
+    settings_digest,
+    write_record,
+)
+from pytracking.evaluation.sequence import Sequence
+from pytracking.evaluation.tracker import SequenceOutput, Tracker
+from pytracking.utils.files import lock, locked, open_lock, remove_stale_temporaries
+
+SHOWN = 10  # entries of a long list in a message
+
+
+class FolderRun:
+    """One run in a result folder; use as a context manager.
+
+    Args:
+        tracker: whose folder it is.
+        sequences: what the run is about to compute, where it is not there yet.
+        overwrite: move results away that are of other settings or other data, instead of refusing to run.
+
+    Raises:
+        ChangedRunError: on entering, if results in the folder are not of these settings, or those of ``sequences``
+            not of this data, or nothing says what they are of.
+    """
+
+    def __init__(self, tracker: Tracker, sequences: Iterable[Sequence], *, overwrite: bool = False) -> None:
+        self.folder = tracker.results_dir
+        self.notes: list[str] = []  # what was moved away
+        self._record = run_record(tracker)
+        self.settings = settings_digest(self._record)
+        self._sequences, self._overwrite = list(sequences), overwrite
+        self._running: IO[bytes] | None = None
+
+    def __enter__(self) -> FolderRun:
+        self._running = open_lock(self.folder / "origin" / "running.lock")
+        try:
+            with folder_lock(self.folder):
+                lock(self._running, exclusive=False)  # held until the end: others see that the folder is in use
+                self._begin()
+        except BaseException:
+            self._running.close()
+            raise
+        return self
+
+    def __exit__(self, error: type | None, *_: object) -> None:
+        with self._running, folder_lock(self.folder):
+            record = read_record(self.folder)
+            if record is not None and error is None:  # an interrupted run has no end
+                write_record(self.folder, {**record, "end": now()})
+
+    def _begin(self) -> None:
+        remove_stale_temporaries(self.folder)
+        before, results = read_record(self.folder), result_names(self.folder)
+        problems = changes(before, self._record) if before is not None else []
+        if before is None and results:
+            problems = [f"they have no {RECORD_NAME} that can be read, so nobody can say what made them"]
+        if problems:
+            self._replace(results, problems, whole_folder=True)
+        elif before is not None:
+            self._record["start"] = before.get("start", self._record["start"])
+        ours = [sequence for sequence in self._sequences if sequence.name in set(result_names(self.folder))]
+        objections = {each.name: objection(self.folder, each, self.settings) for each in ours}
+        objections = {name: reason for name, reason in objections.items() if reason is not None}
+        if objections:
+            self._replace(list(objections), list(objections.values()), whole_folder=False)
+        write_record(self.folder, self._record)
+
+    def _replace(self, results: list[str], problems: list[str], *, whole_folder: bool) -> None:
+        if results and not self._overwrite:
+            others = set(results) - {sequence.name for sequence in self._sequences}
+            raise ChangedRunError(
+                f"the results in {self.folder} are not this run's:\n  "
+                + "\n  ".join(_shortened(problems))
+                + f"\nNothing was changed. Concerned: {_listed(results)} ({len(results)} in all"
+                + (f", {len(others)} of sequences that this run does not compute)." if others else ").")
+                + "\nGive --runid N or another --results_path to write elsewhere, or --overwrite to move them to the\n"
+                + "folder's subfolder 'replaced'."
+            )
+        if whole_folder and not lock(self._running, exclusive=True, wait=False):
+            raise ChangedRunError(
+                f"another run is at work in {self.folder}, with other settings:\n  "
+                + "\n  ".join(_shortened(problems))
+                + "\nWait for its end, or give --runid N to write elsewhere."
+            )
+        if results:
+            target = move_away(self.folder, results)
+            self.notes.append(f"moved to {target}: {_listed(results)} ({len(results)} in all)")
+        lock(self._running, exclusive=False)
+
+
+def folder_lock(folder: Path) -> Any:
+    """Held for the moments in which a result folder changes; its owner may die at any time."""
+    return locked(folder / "origin" / "folder.lock")
+
+
+def store_result(
+    folder: Path, sequence: Sequence, settings: str, output: SequenceOutput, memory_mib: float, *, replace: bool
+) -> bool:
+    """Writes the files of a result, boxes last: their presence means that the result is complete.
+
+    Returns:
+        False, with nothing written, if another run has stored this result meanwhile and ``replace`` is not given.
+
+    Raises:
+        ChangedRunError: if the folder, or the result in it, has become another run's meanwhile.
+    """
+    name = sequence.name
+    with folder_lock(folder):
+        _check_still_ours(folder, sequence, settings)
+        if not replace and is_this_runs(folder, sequence, settings):
+            return False
+        boxes_file(folder, name).unlink(missing_ok=True)
+        scores_file(folder, name).unlink(missing_ok=True)
+        write_memory(memory_file(folder, name), memory_mib)
+        write_times(times_file(folder, name), output.times)
+        if output.scores is not None:
+            write_scores(scores_file(folder, name), output.scores)
+        write_origin(folder, sequence, settings)
+        write_boxes(boxes_file(folder, name), output.boxes)
+    return True
+
+
+def _check_still_ours(folder: Path, sequence: Sequence, settings: str) -> None:
+    record = read_record(folder)
+    if record is None or settings_digest(record) != settings:
+        raise ChangedRunError(f"{folder} is not this run's any more: its {RECORD_NAME} is gone, or of other settings")
+    if boxes_file(folder, sequence.name).exists():
+        reason = objection(folder, sequence, settings)
+        if reason is not None:
+            raise ChangedRunError(f"another run has stored a result in {folder} meanwhile. {reason}")
+
+
+def move_away(folder: Path, results: Iterable[str]) -> Path:
+    """Moves results, with a copy of the record that spoke for them, to a new subfolder; returns it."""
+    stamp, count = datetime.now(timezone.utc).strftime("%Y-%m-%d_%H%M%S"), 0
+    while (target := folder / "replaced" / f"{stamp}_{count:02d}").exists():
+        count += 1
+    target.mkdir(parents=True)
+    if (folder / RECORD_NAME).exists():
+        shutil.copy2(folder / RECORD_NAME, target / RECORD_NAME)
+    for name in results:
+        for file in (boxes_file, times_file, scores_file, memory_file, origin_file):
+            if (source := file(folder, name)).exists():
+                file(target, name).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(source, file(target, name))
+    return target
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    return lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"and {len(lines) - SHOWN} more"]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(_shortened(sorted(names)))
