@@ -1,4 +1,4 @@
-"""``python -m pytracking COMMAND``: one module of ``pytracking.cli`` per command, imported only when it is asked for."""
+"""``python -m pytracking COMMAND``: one module of ``pytracking.cli`` each, imported only when it is asked for."""
 from __future__ import annotations
 
 import argparse

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import threading
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra 'web' is not installed")
 
+import pytracking.web  # noqa: E402
+from pytracking.analysis.playback import write_page  # noqa: E402
 from pytracking.evaluation import get_dataset  # noqa: E402
 from pytracking.evaluation.handle import TrackerHandle  # noqa: E402
 from pytracking.run_video import parse_arguments  # noqa: E402
@@ -20,6 +23,22 @@ FAST = {"load": lambda name: TrackerHandle(*name.split("/"))}
 PAIR = ("identity/default", "opencv/kcf")
 
 
+class Drifting(TrackerHandle):
+    """Leaves the target between frames 40 and 60."""
+
+    def init(self, frame, box):
+        self.count = 0
+        return super().init(frame, box)
+
+    def update(self, frame):
+        self.count += 1
+        x, y, w, h = super().update(frame)["target_bbox"]
+        return {"target_bbox": [x + (60 if 40 <= self.count < 60 else 1), y, w, h]}
+
+
+PARTING = {"load": lambda name: (Drifting if name == PAIR[1] else TrackerHandle)("identity", "default")}
+
+
 def finished(page, *trackers: str, demo: str = "bird") -> None:
     page.choose_demo(demo)
     page.track(*trackers)
@@ -27,7 +46,8 @@ def finished(page, *trackers: str, demo: str = "bird") -> None:
 
 
 def downloaded(page, link: str, tmp_path):
-    page.click("#downloads summary")
+    if not page.is_visible(link):
+        page.click("#downloads summary")
     with page.expect_download() as download:
         page.click(link)
     path = tmp_path / download.value.suggested_filename
@@ -142,14 +162,14 @@ def test_a_correction_goes_back_to_the_frame_in_view_and_is_marked(open_page, tm
 
 
 def test_comparison_side_by_side_overlay_wipe_and_where_they_part(open_page):
-    page = open_page(**FAST)
+    page = open_page(**PARTING)
     finished(page, *PAIR)
     width = page.locator("#view-a").bounding_box()["width"]
     assert 2 * width > 0.75 * 1280, "side by side uses the room"
     page.keyboard.press("v")
-    page.until("document.querySelector('[data-mode=overlay]').ariaPressed === 'true'")
+    page.until("document.querySelector('#modes [data-mode=overlay]').ariaPressed === 'true'")
     assert not page.is_visible("#view-b")
-    page.click("[data-mode=wipe]")
+    page.click("#modes [data-mode=wipe]")
     assert page.is_visible("#wipe")
     picture = "document.getElementById('view-a').toDataURL()"
     before = page.evaluate(picture)
@@ -157,13 +177,14 @@ def test_comparison_side_by_side_overlay_wipe_and_where_they_part(open_page):
     page.wait_for_timeout(200)
     assert page.evaluate(picture) != before
     partings = page.state("state.run.partings()")
-    assert partings, "the static box and KCF part in this video"
-    page.click("#moments button >> nth=0")
-    page.until(f"{json.dumps([span[0] for span in partings])}.includes(state.shown)")
+    assert partings == [[40, 59]]
+    assert page.inner_text("#moments") == "apart 41–60"
+    page.click("#moments button")
+    page.until("state.shown === 40")
     page.keyboard.press("Home")
     page.until("state.shown === 0")
     page.keyboard.press("n")
-    page.until(f"state.shown === {partings[0][0]}")
+    page.until("state.shown === 40")
 
 
 def test_a_learners_numbers_get_a_chart_each_by_key(open_page):
@@ -292,7 +313,7 @@ def test_keyboard_only_from_load_to_download(open_page):
 
 
 def test_a_link_reopens_the_comparison_and_a_command_repeats_it(open_page):
-    page = open_page(permissions=["clipboard-read", "clipboard-write"], **FAST)
+    page = open_page(permissions=["clipboard-read", "clipboard-write"], **PARTING)
     finished(page, *PAIR)
     page.click("#share summary")
     page.click("#copy-command")
@@ -309,7 +330,7 @@ def test_a_link_reopens_the_comparison_and_a_command_repeats_it(open_page):
     page.goto("about:blank")
     page.goto(link)
     page.until("state.run?.count === 150")
-    assert page.state("state.run.names") == list(PAIR) and page.state("state.run.partings().length") > 0
+    assert page.state("state.run.names") == list(PAIR) and page.state("state.run.partings()") == [[40, 59]]
     page.goto("about:blank")
     page.goto(link[: link.index("&run=")] + "&run=gone")  # as after the server was started again
     page.until("state.video?.title === 'demo: bird' && state.choice.box")
@@ -379,3 +400,32 @@ def test_a_machine_without_a_screen_asks_for_the_box_in_the_browser(browser, cap
     thread.join(timeout=20)
     page.close()
     assert answer and answer[0] == pytest.approx([20, 30, 60, 50], abs=1.5)
+
+
+def test_plays_page_works_from_a_file_and_shares_the_look(browser, tmp_path):
+    sequence = get_dataset("demo")["bird"]
+    truth = sequence.ground_truth_rect
+    lost = truth + np.where(np.arange(len(truth)) >= 90, 90.0, 0.0)[:, None] * [1, 0, 0, 0]
+    write_page(tmp_path / "play.html", sequence, {"good": truth + [1, 0, 0, 0], "lost": lost}, fps=50)
+    page, problems = browser.new_page(), []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: message.type == "error" and problems.append(message.text))
+    page.goto((tmp_path / "play.html").as_uri())
+    page.wait_for_selector("#moments button")
+    number = lambda: int(page.get_attribute("#timeline", "aria-valuenow"))  # noqa: E731
+    page.keyboard.press("Home")
+    assert number() == 1 and "frame 1 of 150" in page.inner_text("#where")
+    assert page.inner_text("#legend label:has-text('lost') .value") != ""
+    page.keyboard.press("ArrowRight")
+    assert number() == 2
+    page.click("#moments button >> nth=0")
+    assert number() >= 85
+    area = page.locator("#timeline").bounding_box()
+    page.mouse.click(area["x"] + 34 + 0.5 * (area["width"] - 42), area["y"] + 40)
+    assert abs(number() - 75) <= 2
+    page.keyboard.press("Space")
+    page.wait_for_function("Number(document.getElementById('timeline').ariaValueNow) > 80")
+    ours = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--accent')")
+    page.close()
+    style = (Path(pytracking.web.__file__).with_name("static") / "shared" / "style.css").read_text()
+    assert ours.strip() in style and problems == []
