@@ -121,7 +121,9 @@ class Pages:
 
     async def frame(self, request: Request) -> Response:
         video, index = await self._found(request), request.path_params["index"]
-        data = await self._reading(video, lambda: encode_jpeg(video.frame(index)))
+        width = request.query_params.get("width", "")
+        most = max(16, int(width)) if width.isdecimal() and len(width) < 6 else None
+        data = await self._reading(video, lambda: encode_jpeg(video.frame(index), most))
         return Response(data, media_type="image/jpeg", headers=NO_STORE)
 
     async def trackers(self, request: Request) -> Response:

@@ -13,7 +13,7 @@ import { letShare, readLink, showDownloads } from "./sharing.js";
 import { drawStage, stage } from "./stage.js";
 import { abandon, beginCorrection, correct, start, step, stop } from "./tracking.js";
 import { choose, chosen, listTrackers, titleOf } from "./trackers.js";
-import { follow, look, move, onView, redraw, show, stageFocus, videoLength } from "./viewer.js";
+import { filmStrip, follow, look, move, onView, redraw, show, stageFocus, videoLength } from "./viewer.js";
 
 const timeline = new Timeline(at("timeline"), look);
 const boxFields = ["x", "y", "w", "h"].map((name) => at(`box-${name}`));
@@ -117,11 +117,18 @@ async function chooseVideo(id, { frame = 0, box = null } = {}) {
     const suggested = box ?? (frame === 0 ? state.video.suggested_box : null);
     if (suggested) setBox(suggested, frame);
     await show(frame);
+    drawFilm(state.video);
     say(suggested ? "The box is set: press Track, or draw another." : "Draw a box around what you want to follow.");
   } catch (error) {
     mark();
     say(error.message, true);
   }
+}
+
+async function drawFilm(video) {
+  timeline.update({ pictures: [] });
+  const pictures = await filmStrip(video).catch(() => []); // it is only an ornament
+  if (state.video === video) timeline.update({ pictures });
 }
 
 async function chooseCamera() {

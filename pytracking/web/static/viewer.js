@@ -57,6 +57,20 @@ async function load(frame) {
   return { found: frame, blob: await answer.blob(), message: null };
 }
 
+// A few small frames over the whole video, for the time line.
+export async function filmStrip(video, count = 12) {
+  if (!video.length) return [];
+  const address = (place) => {
+    const frame = Math.floor(((place + 0.5) / count) * video.length);
+    return `/api/videos/${encodeURIComponent(video.id)}/frames/${frame}.jpg?width=160`;
+  };
+  const pictures = [];
+  for (let place = 0; place < count && state.video === video; place += 1) {
+    pictures.push(await createImageBitmap(await (await bytes(address(place))).blob()));
+  }
+  return pictures;
+}
+
 export function move(frames) {
   const step = state.run?.has(state.shown) ? state.run.stride : 1;
   look(state.shown + frames * step);

@@ -9,7 +9,7 @@ export class Timeline {
   constructor(canvas, onSeek) {
     this.canvas = canvas;
     this.onSeek = onSeek;
-    this.content = { length: 1, cursor: 0, series: [], lanes: [], points: [], done: null, low: 0, high: 1 };
+    this.content = { length: 1, cursor: 0, series: [], lanes: [], points: [], pictures: [], done: null, low: 0, high: 1 };
     this.waiting = false;
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "slider");
@@ -26,7 +26,8 @@ export class Timeline {
 
   // length: frames of the video. cursor: frame in view. done: [first, last] frame that has results.
   // series: [{ colour, start, values, count }]. lanes: [{ label, colour, marks: [[from, to], ...] }].
-  // points: [{ frame, label, colour }]. low, high: the curves' scale. Whatever is left out stays as it is.
+  // points: [{ frame, label, colour }]. low, high: the curves' scale. pictures: a film strip, where there is no curve.
+  // Whatever is left out stays as it is.
   update(content) {
     Object.assign(this.content, content);
     const { cursor, length } = this.content;
@@ -72,6 +73,7 @@ export class Timeline {
       pen.fillStyle = themeColour("--done");
       pen.fillRect(this.#x(done[0]), 0, Math.max(1, this.#x(done[1]) - this.#x(done[0])), height - 14);
     }
+    if (!done) this.#film(pen, height - 16);
     pen.strokeStyle = themeColour("--line");
     pen.fillStyle = themeColour("--soft");
     pen.lineWidth = 1;
@@ -90,6 +92,16 @@ export class Timeline {
     pen.fillText("1", SIDE, height - 3);
     pen.textAlign = "right";
     pen.fillText(String(length), width - 8, height - 3);
+  }
+
+  #film(pen, height) {
+    const { pictures, length } = this.content;
+    const width = (this.#x(length - 1) - SIDE) / Math.max(1, pictures.length);
+    pictures.forEach((picture, place) => {
+      const scale = Math.max(width / picture.width, height / picture.height); // fills its place, cut in the middle
+      const [w, h] = [width / scale, height / scale];
+      pen.drawImage(picture, (picture.width - w) / 2, (picture.height - h) / 2, w, h, SIDE + place * width, 0, width, height);
+    });
   }
 
   #y(value, bottom) {
