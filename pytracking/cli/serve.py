@@ -27,6 +27,7 @@ def run(args: argparse.Namespace) -> int:
         import uvicorn
 
         from pytracking.web.app import create_app
+        from pytracking.web.camera import MAX_PICTURE
     except ImportError as error:
         print(f"error: the page needs the extra 'web' ({error.name} is missing): pip install 'rls-tracking[web]'",
               file=sys.stderr)
@@ -49,5 +50,6 @@ def run(args: argparse.Namespace) -> int:
             get_dataset("demo")  # rendered here, with its progress bar, not while the first page waits
         query = f"/?token={settings.token}" if settings.token else "/"
         print(f"open http://{settings.host}:{settings.port}{query}   (Ctrl-C ends the server)", flush=True)
-        uvicorn.run(create_app(settings), host=settings.host, port=settings.port, log_level="warning")
+        app, largest = create_app(settings), MAX_PICTURE + 1
+        uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning", ws_max_size=largest)
     return 0

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import bisect
-import os
 import threading
 from array import array
 from pathlib import Path
@@ -64,7 +63,8 @@ class FrameArchive:
             place = max(0, bisect.bisect_right(self._indices, index) - 1)
             if self._file.closed or place >= len(self._indices):
                 raise KeyError(index)
-            return self._indices[place], os.pread(self._file.fileno(), self._lengths[place], self._offsets[place])
+            self._file.seek(self._offsets[place])
+            return self._indices[place], self._file.read(self._lengths[place])
 
     def cut(self, index: int) -> None:
         """Forgets the frames from ``index`` on."""

@@ -56,14 +56,17 @@ class Run:
 
     def summary(self) -> dict[str, Any]:
         """Everything that a page needs to show the run again, but the pictures."""
-        columns = {
+        with self.log.lock:
+            return finite(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        return {
             "id": self.id, "video": self.video.id, "title": self.video.title, "start": self.start.frame,
             "objects": [{"id": one.id, "box": list(one.box)} for one in self.start.objects],
             "networks": self.networks, "fps": self.fps, "length": self.length, "ended": self.ended,
             "frames": list(self.log.frames), "corrected": self.log.corrected, "stride": self.frames.stride,
             "trackers": [log.columns() for log in self.log.trackers],
         }  # fmt: skip
-        return finite(columns)
 
     def csv(self) -> str:
         """One row per frame, tracker and object."""

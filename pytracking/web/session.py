@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -63,6 +64,7 @@ class TrackingSession:
         self._send({"type": kind, "run": self.run.id, **content})
 
     def _run(self) -> None:
+        began = time.monotonic()
         try:
             with self.run.video.open() as source:
                 handles = {name: self._load(name) for name in self.run.start.trackers}
@@ -76,6 +78,8 @@ class TrackingSession:
         except Exception as error:  # the page shows it, and the server lives on
             logging.getLogger(__name__).exception("tracking failed")
             ended, failed = f"{type(error).__name__}: {self._readable(error)}", True
+        if self._camera is not None and len(self.run.log) > 1:  # for the video: as fast as it went
+            self.run.fps = min(60.0, max(1.0, (len(self.run.log) - 1) / (time.monotonic() - began)))
         self.run.ended = ended
         if failed:
             self._emit("error", message=ended, frames=len(self.run.log))

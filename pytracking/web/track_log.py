@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import bisect
 import math
+import threading
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -69,42 +70,46 @@ class TrackerLog:
 
 
 class TrackLog:
-    """All trackers of a run."""
+    """All trackers of a run; downloads may read it while the session writes."""
 
     def __init__(self, trackers: tuple[str, ...]) -> None:
         self.trackers = [TrackerLog(name) for name in trackers]
         self.frames = array("I")  # 0-based indices in the video
         self.rows = array("I")  # where each frame's rows start
         self.corrected: list[int] = []
+        self.lock = threading.RLock()
 
     def __len__(self) -> int:
         return len(self.frames)
 
     def add(self, index: int, outputs: list[dict[str, Any]], corrected: bool) -> None:
         """Notes the next frame."""
-        self.frames.append(index)
-        self.rows.append(len(self.trackers[0].scores))
-        if corrected:
-            self.corrected.append(index)
-        for log, output in zip(self.trackers, outputs, strict=True):
-            log.add(output)
+        with self.lock:
+            self.frames.append(index)
+            self.rows.append(len(self.trackers[0].scores))
+            if corrected:
+                self.corrected.append(index)
+            for log, output in zip(self.trackers, outputs, strict=True):
+                log.add(output)
 
     def cut(self, index: int) -> None:
         """Forgets the frames from ``index`` on."""
-        place = bisect.bisect_left(self.frames, index)
-        if place < len(self.frames):
-            for log in self.trackers:
-                log.cut(self.rows[place])
-            del self.frames[place:], self.rows[place:]
-        self.corrected = [frame for frame in self.corrected if frame < index]
+        with self.lock:
+            place = bisect.bisect_left(self.frames, index)
+            if place < len(self.frames):
+                for log in self.trackers:
+                    log.cut(self.rows[place])
+                del self.frames[place:], self.rows[place:]
+            self.corrected = [frame for frame in self.corrected if frame < index]
 
     def __iter__(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
-        """Frame (0-based), tracker and row, in this order."""
-        for place, frame in enumerate(self.frames):
-            last = self.rows[place + 1] if place + 1 < len(self.rows) else len(self.trackers[0].scores)
-            for log in self.trackers:
-                for row in range(self.rows[place], last):
-                    yield frame, log.name, log.row(row)
+        """Frame (0-based), tracker and row, in this order; the session waits meanwhile."""
+        with self.lock:
+            for place, frame in enumerate(self.frames):
+                last = self.rows[place + 1] if place + 1 < len(self.rows) else len(self.trackers[0].scores)
+                for log in self.trackers:
+                    for row in range(self.rows[place], last):
+                        yield frame, log.name, log.row(row)
 
 
 def _rounded(values: array, digits: int = 6) -> list[float | None]:

@@ -90,6 +90,7 @@ function drawControls() {
   at("start").textContent = choice.frame ? `Track from frame ${choice.frame + 1}` : "Track";
   at("view-a").classList.toggle("drawable", phase === "idle" || state.correcting);
   document.body.classList.toggle("correcting", state.correcting);
+  at("status").setAttribute("aria-live", active && !state.paused ? "off" : "polite"); // not every frame is read out
 }
 
 function setBox(box, frame) {

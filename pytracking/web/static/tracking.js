@@ -47,11 +47,13 @@ async function heard(message, picture) {
   const { run } = state;
   if (message.type === "started" && run && run.id === null) {
     run.id = message.run;
+    if (run.unwanted) ask("stop"); // Stop was pressed before the run had a name
   } else if (message.type === "refused") {
     say(sentence(message.message), true);
     if (run?.id === null) giveUp();
   } else if (message.run !== run?.id) {
-    return; // a late word about an earlier run
+    if (message.type === "frame") connection.send({ type: "stop", run: message.run }); // nobody looks at that run any more
+    return;
   } else if (message.type === "loaded") {
     run.networks = message.networks;
     if (isCamera()) await sendFrame(connection, 0);
@@ -81,6 +83,7 @@ function progress(run, message) {
   if (isCamera() && latency()) parts.push(`${latency().toFixed(0)} ms from camera to box`);
   if (speed && message.of && !state.paused && message.index > run.start + 3) parts.push(`${timeLeft((message.of - message.index - 1) / speed)} left`);
   say(parts.join(" · "));
+  document.title = message.of ? `${Math.round((100 * (message.index + 1)) / message.of)} % – Track your video` : "Track your video";
 }
 
 function timeLeft(seconds) {
@@ -91,6 +94,7 @@ function timeLeft(seconds) {
 function ended(run, message) {
   run.ended = message.reason ?? message.message;
   setPhase("idle");
+  document.title = "Track your video";
   const frames = `${message.frames} frame${message.frames === 1 ? "" : "s"} tracked`;
   if (message.type === "error") say(`The tracker failed. ${sentence(message.message)}`, true);
   else if (message.complete) say(`Done: ${frames}.`);
@@ -132,7 +136,8 @@ export function stop() {
     state.correcting = false;
     say("Not corrected. Press space to go on.");
     redraw();
-  } else if (state.phase !== "idle") ask("stop");
+  } else if (state.run?.id === null) state.run.unwanted = true;
+  else if (state.phase !== "idle") ask("stop");
 }
 
 // Another video was chosen: what still arrives of this run is not for this view.
