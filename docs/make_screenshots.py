@@ -97,7 +97,7 @@ def page_pictures(page: Page, sequence: str, frames: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sequence", default="butterflies", help="of the demo dataset")
+    parser.add_argument("--sequence", default="runner", help="of the demo dataset")
     parser.add_argument("--frames", type=int, default=90, help="frames tracked before the second picture")
     args = parser.parse_args()
     OUTPUT.mkdir(exist_ok=True)

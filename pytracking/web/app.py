@@ -146,19 +146,17 @@ class Pages:
 
     async def boxes_csv(self, request: Request) -> Response:
         run = self._run(request)
-        return _download(await run_in_threadpool(run.csv), "text/csv", f"{run.title}.csv")
+        return _download(await run_in_threadpool(run.csv), "text/csv", f"{run.file_stem()}.csv")
 
     async def boxes_json(self, request: Request) -> Response:
         run = self._run(request)
-        return _download(await run_in_threadpool(run.json), "application/json", f"{run.title}.json")
+        return _download(await run_in_threadpool(run.json), "application/json", f"{run.file_stem()}.json")
 
     async def boxes_mot(self, request: Request) -> Response:
         run, tracker = self._run(request), request.query_params.get("tracker", "")
         if tracker not in run.start.trackers:
             raise HTTPException(404, "there is no such tracker in this run")
-        name = f"{run.title.partition('_vs_')[0]}_mot.txt" if tracker == run.start.trackers[0] else None
-        name = name or f"{Path(run.video.title.removeprefix('demo: ')).stem}_{tracker.replace('/', '-')}_mot.txt"
-        return _download(await run_in_threadpool(run.mot, tracker), "text/plain", name)
+        return _download(await run_in_threadpool(run.mot, tracker), "text/plain", f"{run.file_stem(tracker)}_mot.txt")
 
     async def run_video(self, request: Request) -> Response:
         run = self._run(request)
@@ -173,7 +171,7 @@ class Pages:
             raise
         kind = "video/mp4" if path.suffix == ".mp4" else "video/webm"
         return FileResponse(
-            path, media_type=kind, filename=f"{run.title}{path.suffix}", background=BackgroundTask(folder.cleanup)
+            path, media_type=kind, filename=f"{run.file_stem()}{path.suffix}", background=BackgroundTask(folder.cleanup)
         )
 
     async def _found(self, request: Request) -> Video:

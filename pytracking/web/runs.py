@@ -38,12 +38,11 @@ class Run:
         self.fps, self.length = 30.0, None
         self.ended: str | None = None  # None while it runs
 
-    @property
-    def title(self) -> str:
-        """For file names: the video and the trackers."""
+    def file_stem(self, *trackers: str) -> str:
+        """For file names: the video and the trackers, by default all."""
         video = Path(self.video.title.removeprefix("demo: ")).stem
-        trackers = "_vs_".join(name.replace("/", "-") for name in self.start.trackers)
-        return re.sub(r"[^A-Za-z0-9._-]+", "_", f"{video}_{trackers}")
+        names = "_vs_".join(name.replace("/", "-") for name in trackers or self.start.trackers)
+        return re.sub(r"[^A-Za-z0-9._-]+", "_", f"{video}_{names}")
 
     def about(self) -> dict[str, Any]:
         """What was tracked with what, and why it stopped."""

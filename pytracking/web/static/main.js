@@ -44,11 +44,11 @@ function drawTimeline() {
       }
       if (tracker.learns) content.lanes.push({ colour: lineColour(place), marks: tracker.spans(run.start, (i) => tracker.updated.at(i)) });
       const doubt = tracker.spans(run.start, (i) => tracker.flags.at(i) > 1);
-      if (doubt.length) content.lanes.push({ colour: themeColour("--bad"), marks: doubt });
+      if (doubt.length) content.lanes.push({ colour: themeColour("--doubt"), marks: doubt });
     });
     if (content.series.length) legend.push("curve: score");
     if (run.trackers.some((tracker) => tracker.learns)) legend.push("ticks: model updates");
-    if (run.trackers.some((tracker) => tracker.spans(0, (i) => tracker.flags.at(i) > 1).length)) legend.push("red: unsure or lost");
+    if (run.trackers.some((tracker) => tracker.spans(0, (i) => tracker.flags.at(i) > 1).length)) legend.push("red: in doubt or lost");
     const partings = run.partings();
     if (partings.length) content.lanes.push({ colour: themeColour("--apart"), marks: partings });
     if (partings.length) legend.push("purple: the trackers follow different things");

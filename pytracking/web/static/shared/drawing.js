@@ -13,7 +13,7 @@ export function showPicture(canvas, picture) {
 // A dashed box is one that the tracker itself doubts.
 export function showBox(canvas, box, colour, { flag, dash } = {}) {
   const pen = canvas.getContext("2d");
-  const width = Math.max(1.5, canvas.width / 260);
+  const width = Math.max(2, canvas.width / 240);
   pen.setLineDash((dash ?? FLAG_DASH[flag] ?? []).map((length) => (length * width) / 2));
   pen.lineJoin = "round";
   pen.lineWidth = width * 2;
