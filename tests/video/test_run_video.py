@@ -2,6 +2,7 @@
 import csv
 import json
 import tracemalloc
+from fractions import Fraction
 
 import cv2
 import numpy as np
@@ -212,18 +213,44 @@ def test_starting_at_a_later_frame(video, results):
         assert [int(row["frame"]) for row in csv.DictReader(stream)] == list(range(5, 13))
 
 
-def test_a_frame_read_before_is_found_again_exactly(tmp_path):
-    """Numbers are painted into the frames: going back must give the very same ones."""
-    writer = cv2.VideoWriter(str(tmp_path / "n.mp4"), cv2.VideoWriter_fourcc(*"mp4v"), 29.97, (160, 64))
+def numbered(index: int) -> np.ndarray:
+    """A frame with its number painted in, as seven bars."""
+    frame = np.full((64, 160, 3), 30, np.uint8)
+    for bit in range(7):
+        frame[10:50, 8 + 20 * bit : 24 + 20 * bit] = 230 if index >> bit & 1 else 30
+    return frame
+
+
+def number_of(frame: np.ndarray) -> int:
+    return sum(int(frame[30, 16 + 20 * bit, 0] > 128) << bit for bit in range(7))
+
+
+def write_constant(path) -> None:
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"mp4v"), 29.97, (160, 64))
     for index in range(120):
-        frame = np.full((64, 160, 3), 30, np.uint8)
-        for bit in range(7):
-            frame[10:50, 8 + 20 * bit : 24 + 20 * bit] = 230 if index >> bit & 1 else 30
-        writer.write(frame)
+        writer.write(numbered(index))
     writer.release()
-    number = lambda frame: sum((frame[30, 16 + 20 * bit, 0] > 128) << bit for bit in range(7))  # noqa: E731
+
+
+def write_variable(path) -> None:
+    """As phones write them: frames of unequal length, which OpenCV looks for at the wrong times."""
+    av = pytest.importorskip("av", reason="the extra 'video' is not installed")
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=30, options={"g": "30"})
+        stream.width, stream.height, stream.pix_fmt = 160, 64, "yuv420p"
+        stream.time_base = stream.codec_context.time_base = Fraction(1, 1000)
+        for index in range(120):
+            frame = av.VideoFrame.from_ndarray(numbered(index), format="rgb24")
+            frame.pts, frame.time_base = 33 * index + (700 if index > 40 else 0) + 5 * (index % 3), Fraction(1, 1000)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+
+
+@pytest.mark.parametrize("write", [write_constant, write_variable])
+def test_a_frame_read_before_is_found_again_exactly(tmp_path, write):
+    write(tmp_path / "n.mp4")
     with open_source(str(tmp_path / "n.mp4")) as source:
-        assert [number(frame) for frame in source] == list(range(120))
+        assert [number_of(frame) for frame in source] == list(range(120))
         for start in (40, 7, 100, 0, 41):
             later = source.frames(start)
-            assert [number(next(later)) for _ in range(3)] == [start, start + 1, start + 2]
+            assert [number_of(next(later)) for _ in range(3)] == [start, start + 1, start + 2]

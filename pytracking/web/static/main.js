@@ -51,7 +51,7 @@ function drawTimeline() {
     if (run.trackers.some((tracker) => tracker.spans(0, (i) => tracker.flags.at(i) > 1).length)) legend.push("red: in doubt or lost");
     const partings = run.partings();
     if (partings.length) content.lanes.push({ colour: themeColour("--apart"), marks: partings });
-    if (partings.length) legend.push("purple: the trackers follow different things");
+    if (partings.length) legend.push("purple: the trackers disagree");
     content.points = [...run.corrected].map((frame) => ({ frame, colour: themeColour("--ink") }));
     if (run.corrected.size) legend.push("▼ corrected by you");
     drawMoments(partings);
