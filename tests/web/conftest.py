@@ -162,3 +162,15 @@ def open_page(browser, serve, tmp_path):
     for page in opened:
         assert page.problems == [], "scripts on the page failed"
         page.context.close()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    from tests.web.client import write_video
+
+    (tmp_path / "served" / "deep").mkdir(parents=True)
+    write_video(tmp_path / "served" / "deep" / "clip.avi")
+    write_video(tmp_path / "secret.avi")
+    (tmp_path / "served" / "link.avi").symlink_to(tmp_path / "secret.avi")
+    (tmp_path / "served" / "notes.txt").write_text("private")
+    return tmp_path / "served"
