@@ -82,7 +82,7 @@ class UserPage:
 
     def __init__(self, page, address: str) -> None:
         self.page, self.problems = page, []
-        page.set_default_timeout(60_000)  # ms; a busy machine is slow
+        page.set_default_timeout(240_000)  # ms; a busy machine is slow
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("console", lambda message: message.type == "error" and self.problems.append(message.text))
         page.goto(address)
@@ -94,7 +94,7 @@ class UserPage:
         """An expression about the page's ``state``."""
         return self.page.evaluate(f"(({{ state }}) => {expression})(trackingPage)")
 
-    def until(self, expression: str, seconds: float = 60) -> None:
+    def until(self, expression: str, seconds: float = 240) -> None:
         end = time.monotonic() + seconds
         while not self.state(f"Boolean({expression})"):
             assert time.monotonic() < end, f"{expression}; the page says: {self.status}"
