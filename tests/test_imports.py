@@ -18,6 +18,8 @@ ALLOWED = {
     r"pytracking\.utils": r"",
     r"pytracking\.features": r"pytracking\.utils",
     r"pytracking\.tracker\.rls_dimp": TRACKER + r"|pytracking\.tracker\.dimp",
+    r"pytracking\.tracker\.atom": TRACKER + r"|pytracking\.tracker\.dimp",
+    r"pytracking\.tracker\.rls_atom": TRACKER + r"|pytracking\.tracker\.(atom|dimp|rls_dimp)",
     r"pytracking\.tracker\.rls_rtmdnet": TRACKER + r"|pytracking\.tracker\.rtmdnet",
     r"pytracking\.tracker\.base": r"",
     r"pytracking\.tracker\.\w+": TRACKER,

@@ -108,6 +108,11 @@ class LocalIoU:
         self._weights: BinWeights | None = None
         self._maps: list[Tensor] = []  # (cells, C) of each level's window
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """That boxes must have."""
+        return self._features[0].dtype
+
     @torch.no_grad()
     def iou(self, boxes: Tensor) -> Tensor:
         """Predicted overlaps (N,) of boxes xywh in pixels (N, 4)."""

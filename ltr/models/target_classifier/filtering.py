@@ -46,23 +46,6 @@ def correlate_with_residual(features: Tensor, residuals: Tensor, kernel: int) ->
     return taps.transpose(1, 2).reshape(sequences, channels, kernel, kernel).flip((-2, -1))
 
 
-def correlate_with_maps(features: Tensor, maps: Tensor, kernel: int) -> Tensor:
-    """:func:`correlate_with_residual` for several maps of each sample, at little more than the price of one.
-
-    Args:
-        features: (N, C, H, W).
-        maps: of the size of the scores (N, M, H', W').
-        kernel: side k of the filter.
-
-    Returns:
-        Sums over the N samples, one filter a map (M, C, k, k).
-    """
-    shifted = functional.unfold(maps, kernel, padding=kernel - 1 - kernel // 2)  # (N, M*k*k, H*W)
-    taps = (shifted @ features.flatten(2).transpose(1, 2)).sum(0)  # (M*k*k, C)
-    taps = taps.reshape(maps.shape[1], kernel * kernel, -1).transpose(1, 2)
-    return taps.reshape(maps.shape[1], -1, kernel, kernel).flip((-2, -1))
-
-
 def score_length(length: int, kernel: int) -> int:
     """Cells of the score map along an axis with ``length`` feature cells."""
     return length + 2 * (kernel // 2) - kernel + 1

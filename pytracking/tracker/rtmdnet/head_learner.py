@@ -10,7 +10,7 @@ from torch import Tensor
 from pytracking.tracker.rtmdnet.descent import Momentum, PlainDescent
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.memory import SampleSet
-from pytracking.tracker.rtmdnet.params import RTMDNetParams
+from pytracking.tracker.rtmdnet.params import RtmdnetParams
 from pytracking.tracker.rtmdnet.sampling import RandomSource
 from pytracking.tracker.rtmdnet.stage_guard import StageGuard
 from pytracking.tracker.rtmdnet.weight_backup import WeightBackup
@@ -35,7 +35,7 @@ class Stage:
     momentum: Momentum
 
 
-class OnlineLearner:
+class HeadLearner:
     """Mini-batch gradient descent in an initial stage, in regular updates and in occasional ones.
 
     Initial and regular learning may follow another rule than occasional updates: see ``_regular_descent``.
@@ -48,13 +48,13 @@ class OnlineLearner:
 
     remedy = "Lower initial_rate, regular_rate and occasional_rate, or gradient_clip."
 
-    def __init__(self, head: ClassifierHead, params: RTMDNetParams, rng: RandomSource) -> None:
+    def __init__(self, head: ClassifierHead, params: RtmdnetParams, rng: RandomSource) -> None:
         self.head = head
         self.params = params
         self.rng = rng
         self.backup = WeightBackup(head.layers, params.weight_backup)
         self.guard = StageGuard(head.layers, self.remedy)
-        self._plain = PlainDescent(head.layers, params.gradient_clip, params.weight_decay)
+        self._plain = PlainDescent(head.layers, params)
         self._improved = self._regular_descent()
         self._initial, self._regular, self._occasional = (Momentum(head.layers, params.momentum) for _ in range(3))
         if params.shared_momentum:
@@ -64,15 +64,9 @@ class OnlineLearner:
     def _regular_descent(self) -> PlainDescent:
         return self._plain
 
-    @property
-    def rank(self) -> int:
-        """Rank of what is remembered of earlier mini-batches: none."""
-        return 0
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of what is remembered of earlier mini-batches."""
-        return 0
+    def report(self) -> dict[str, float]:
+        """What the learner keeps of earlier mini-batches, under the names that all trackers' outputs use."""
+        return {"rank": 0, "nbytes": 0, "error_bound": 0.0, "rejected": self.guard.rejected}
 
     def learn_initially(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
         """Learns the target's appearance in the first frame."""
@@ -107,16 +101,16 @@ class OnlineLearner:
         rates = [stage.rate] * (len(self.head.layers) - 1) + [stage.rate * params.last_layer_rate]
         loss, sound = torch.full((), float("nan")), True
         self.guard.begin_stage()
-        stage.descent.begin_stage(len(negatives))
+        stage.descent.begin_stage()
         for chosen, offered in zip(positive_order.split(batch[0]), negative_order.split(batch[1]), strict=True):
             target = positives.take(chosen.to(device))
-            hardest, background, known = self._hardest(negatives, offered.to(device))
-            labels = torch.cat([hardest.new_ones(len(target)), hardest.new_zeros(len(background))])
+            background, known = self._hardest(negatives, offered.to(device))
+            labels = (torch.arange(len(target) + len(background), device=device) < len(target)).long()
             gradients, loss = self.head.gradients(torch.cat([target, background]), labels, known)
             sound = self.guard.is_sound(gradients, loss)
             if not sound:
                 break
-            stage.momentum.descend(stage.descent.steps(gradients, hardest), rates)
+            stage.momentum.descend(stage.descent.steps(gradients), rates)
         fault = self.guard.find_fault()
         if not sound or fault is not None:
             return self._reject(stage, fault)
@@ -124,7 +118,7 @@ class OnlineLearner:
         return LearningReport(loss=float(loss), iterations=stage.iterations)
 
     def _reject(self, stage: Stage, fault: str | None) -> LearningReport:
-        """As if the stage had not been; its momentum starts anew, because it would lead there again."""
+        """As if the stage had not been; its momentum starts from zero, because it would lead there again."""
         self.guard.reject(stage.name, fault)
         stage.descent.abandon_stage()
         stage.momentum.reset()
@@ -137,21 +131,21 @@ class OnlineLearner:
             order += [self.rng.permutation(count) for _ in range((wanted - 1) // count)]
         return [torch.from_numpy(np.concatenate(order)[:wanted]) for order, wanted in zip(orders, visits, strict=True)]
 
-    def _hardest(self, negatives: SampleSet, offered: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    def _hardest(self, negatives: SampleSet, offered: Tensor) -> tuple[Tensor, Tensor | None]:
         """The offered negatives that look most like the target.
 
         Returns:
-            Their positions (b,), features (b, d), and the first layer's outputs (b, o) if finding them gave these.
+            Their features (b, d), and the first layer's outputs (b, o) if finding them gave these.
         """
         candidates = negatives.take(offered, self._room_for(len(offered), negatives.table))
         if len(offered) <= self.params.batch_negatives:
-            return offered, candidates, None
+            return candidates, None
         scores, first_outputs = self.head.scores_and_first_outputs(candidates)
         hardest = scores.topk(self.params.batch_negatives).indices
-        return offered[hardest], candidates.index_select(0, hardest), first_outputs.index_select(0, hardest)
+        return candidates.index_select(0, hardest), first_outputs.index_select(0, hardest)
 
     def _room_for(self, count: int, table: Tensor) -> Tensor:
-        """Memory for candidates: claiming it anew for every mini-batch takes longer than filling it."""
+        """Memory for candidates: allocating it for every mini-batch takes longer than filling it."""
         room = self._candidates
         if room is None or len(room) < count or room.shape[1:] != table.shape[1:] or room.dtype != table.dtype:
             room = self._candidates = table.new_empty(count, *table.shape[1:])
