@@ -11,6 +11,7 @@ import pytracking
 from pytracking.cli.computing import add_computing_options, apply_computing_options
 from pytracking.evaluation.environment import apply_flags
 from pytracking.run_video import USER_ERRORS
+from pytracking.utils.notices import show_warnings_plainly
 from pytracking.video.box_choice import NoBoxError, draw_with_mouse, has_screen
 from pytracking.video.overlay import draw_output
 from pytracking.video.sources import FrameSource, open_source
@@ -31,6 +32,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     args = parse_arguments(argv)
     apply_flags(network_path=args.network_path)
+    show_warnings_plainly()
     try:
         apply_computing_options(args)
         if not has_screen():
