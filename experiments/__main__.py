@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from experiments.families import of_family
 from experiments.planning import plan_job, plan_table
 from experiments.running import NothingToRunError, SequencesFailedError, run_experiment
 from experiments.selection import Job, Selection, jobs_of
@@ -36,6 +37,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     for name, text in texts.items():
         command = commands.add_parser(name, help=text)
         command.add_argument("experiment", help="a name from `list`")
+        command.add_argument("--family", default="dimp", help="whose trackers: dimp, prdimp, super_dimp, atom")
         command.add_argument("--runs", type=int, help="repetitions instead of the paper's number")
         command.add_argument("--trackers", nargs="+", metavar="LABEL", help="only these rows")
         command.add_argument("--sequences", nargs="+", metavar="NAME", help="only these sequences")
@@ -88,6 +90,8 @@ def _list() -> int:
 
 def _command(args: argparse.Namespace) -> int:
     experiment = get_experiment(args.experiment)
+    if args.family != "dimp":
+        experiment = of_family(experiment, args.family)
     selection = Selection(
         runs=args.runs,
         trackers=tuple(args.trackers) if args.trackers else None,
