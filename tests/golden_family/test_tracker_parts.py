@@ -161,7 +161,7 @@ def test_refinement(refinement, precision, dtype):
         np.testing.assert_allclose(found, expected, rtol=0, atol=atol, err_msg=name)
     for mode, (iterations, step, decay, is_relative, undo) in REFINEMENT_MODES.items():
         for count, suffix in ((1, "_it1"), (iterations, "")):
-            boxes, values = climb(start, head, count, step, decay, relative=is_relative, undo=undo)
+            boxes, values = climb(start, head, count, step, decay, "relative" if is_relative else "default", undo=undo)
             pixels = 2e-2 if mode.startswith("atom") and mode.endswith("decay") else 2e-3
             key = f"{precision}_{mode}{suffix}"
             np.testing.assert_allclose(
