@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -65,6 +66,7 @@ def numbered(golden: dict, pattern: str) -> list[re.Match]:
 def bare(tracker_class, params):
     """A tracker without a network, for its methods that need none."""
     tracker = tracker_class.__new__(tracker_class)
+    tracker.network = SimpleNamespace(engine=None)
     tracker.params = params
     return tracker
 
