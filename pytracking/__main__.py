@@ -17,6 +17,7 @@ COMMANDS = {
     "pack": "result files as a benchmark's submission",
     "play": "a sequence with several trackers' boxes, as a page or a video",
     "vot": "workspaces, runs and reports of the VOT toolkit",
+    "export": "a network's parts as ONNX files, with an example that tracks with numpy and onnxruntime alone",
     "serve": "a page in the browser that tracks your own video",
 }
 

@@ -12,6 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 import pytracking
+from pytracking.cli.computing import add_computing_options, apply_computing_options
 from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.evaluation.handle import TrackerHandle
 from pytracking.evaluation.tracker import MissingWeightsError, UnknownTrackerError
@@ -41,6 +42,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--results_path", help="folder of result files")
     parser.add_argument("--network_path", help="folder of network weights")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    add_computing_options(parser)
     return parser.parse_args(argv)
 
 
@@ -49,6 +51,7 @@ def main(argv: list[str] | None = None) -> int:
     apply_flags(results_path=args.results_path, network_path=args.network_path)
     show_warnings_plainly()
     try:
+        apply_computing_options(args)
         if args.start_frame < 1:
             raise ValueError("--start_frame must be at least 1")
         with open_source(args.video) as source:

@@ -6,6 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pytracking.cli.computing import add_computing_options, apply_computing_options
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="folders whose videos are offered")
@@ -16,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token", help="with --allow-remote: this token instead of a random one")
     parser.add_argument("--max-upload", type=int, default=512, metavar="MIB", help="largest upload (default: 512)")
     parser.add_argument("--sessions", type=int, default=4, help="videos tracked at the same time (default: 4)")
+    add_computing_options(parser)
     parser.add_argument(
         "--frame-cache", type=int, default=4096, metavar="MIB", help="disk for frames to look at again (default: 4096)"
     )
@@ -23,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    apply_computing_options(args)
     try:
         import uvicorn
 

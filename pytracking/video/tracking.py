@@ -10,6 +10,7 @@ import numpy as np
 
 from pytracking.evaluation.handle import TrackerHandle
 from pytracking.utils.image_io import ImageReadError
+from pytracking.utils.read_ahead import read_ahead
 from pytracking.video.sources import FrameSource, VideoError
 
 SPEED_WINDOW = 30  # frames over which the shown speed is averaged
@@ -41,7 +42,10 @@ def track_video(
         VideoError, ImageReadError: at the frame that cannot be read; everything before has been yielded.
     """
     recent: deque[float] = deque(maxlen=SPEED_WINDOW)
-    for index, frame in enumerate(source.frames(start)):
+    frames = source.frames(start)
+    if source.length is not None:  # a camera's next frame is not there yet
+        frames = read_ahead(frames)
+    for index, frame in enumerate(frames):
         output = handle.init(frame, choose_box(frame)) if index == 0 else handle.update(frame)
         if index > 0:
             recent.append(handle.seconds)

@@ -8,6 +8,8 @@ from typing import Any, Literal
 from pytracking.features.crop import BorderMode, Convention
 from pytracking.tracker.base import TrackerParams, compared
 
+RefinementSpace = Literal["default", "edges", "relative"]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AugmentationParams:
@@ -106,7 +108,7 @@ class DimpParams(TrackerParams):
     box_jitter_pos: float = 0.1  # of the random boxes, target sizes
     box_jitter_sz: float = 0.5  # of the random boxes, target sizes
     maximal_aspect_ratio: float = 6.0
-    box_refinement_space: Literal["default", "relative"] = "default"  # what is climbed in, see refinement.py
+    box_refinement_space: RefinementSpace = "default"  # what a step changes, see refinement.py
     box_refinement_iter: int = 5
     box_refinement_step_length: float | tuple[float, float] = 1.0  # or one for positions and one for sizes
     box_refinement_step_decay: float = 1.0
@@ -173,6 +175,9 @@ PRDIMP18: dict[str, Any] = LOG_DENSITY_BOXES | {
     "score_preprocess": "softmax",
     "target_not_found_threshold": 0.04,  # probability
 }
+# PrDiMP's loss is flatter than DiMP's: its curvature is 0.08 of it at most (bundled network, four sequences). A loss
+# times 0.08 with delta times 0.08 leaves the steps of RLS as they were; those of gradient descent are divided by it.
+PRDIMP_CURVATURE = 0.08
 # A larger search area, which is kept inside the frame where possible.
 _WIDE_SEARCH = {"image_sample_size": 352, "search_area_scale": 6.0, "border_mode": "inside_major"}
 PRDIMP50: dict[str, Any] = PRDIMP18 | _WIDE_SEARCH | {"weights": "prdimp50.pth.tar"}
@@ -187,3 +192,9 @@ PRDIMP50_VOT18: dict[str, Any] = VOT18 | LOG_DENSITY_BOXES | {
     "distractor_threshold": 99999.0,
     "hard_negative_threshold": 999999.0,
 }
+
+PRDIMP50_BGD: dict[str, Any] = PRDIMP50 | ALGORITHM_2 | {
+    "learner": "gradient_descent",
+    "step_length": 3e-2 / PRDIMP_CURVATURE,
+}
+SUPER_DIMP_BGD: dict[str, Any] = SUPER_DIMP | ALGORITHM_2 | {"learner": "gradient_descent"}

@@ -85,7 +85,7 @@ class SampledBlock(BlockInput):
         self, problem: FilterObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
         if not isinstance(problem, SquaredObjective):
-            raise ValueError("block_input='block' draws rows of a sum of squares; this tracker's loss takes 'virtual'")
+            raise ValueError("block_input='block' draws rows of a sum of squares; use 'virtual' for another loss")
         kernel = filters.shape[-1]
         gamma = problem.weight.expand_as(scores)[0].square()  # (N, h, w)
         picks = torch.multinomial(gamma.flatten().cpu(), self.rows, replacement=True, generator=generator)
