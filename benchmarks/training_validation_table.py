@@ -2,9 +2,11 @@
 
     python benchmarks/training_validation_table.py [--sequences FOLDER] [--network-path FOLDER] [--trackers rls_dimp …]
 
-Prints AUC of success, precision at 20 pixels and frames a second for every tracker, and AUC for every sequence; writes
-the table as markdown with --output. Sequences: those of ltr/dataset/splits/real_validation.txt, which no network was
-trained on. OpenCV's NanoTrack and VitTrack need their ONNX files in --network-path.
+Prints AUC of success, precision at 20 pixels, normalised precision and frames per second for every tracker, the first
+tracker's difference from each of the others with its 95 % bootstrap interval over sequences, and AUC for every
+sequence; writes the tables as markdown with --output. Sequences: those of ltr/dataset/splits/real_validation.txt, which
+dimp_mobile was not trained on; its halves are validation_a and validation_b. NanoTrack and VitTrack need their ONNX
+files in --network-path.
 """
 from __future__ import annotations
 
@@ -17,10 +19,11 @@ import numpy as np
 
 from ltr.dataset.folder import read_split
 from pytracking.analysis.evaluate import Evaluation, evaluate
+from pytracking.analysis.statistics import compare_paired
 from pytracking.evaluation.datasets.folder import load_sequence
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.sequence import Sequence
-from pytracking.evaluation.tracker import Tracker
+from pytracking.evaluation.tracker import Tracker, trackerlist
 from pytracking.utils.files import write_text
 
 SEQUENCES = Path(__file__).resolve().parents[2] / "shared" / "sequences"
@@ -33,24 +36,30 @@ TRACKERS = {
     "csrt": ("opencv", "csrt"),
     "kcf": ("opencv", "kcf"),
     "nano": ("opencv", "nano"),
+    "nano3": ("nanotrack", "v3"),
     "vit": ("opencv", "vit"),
 }
 
 
 def validation_sequences(root: Path, split: str, most_frames: int | None) -> list[Sequence]:
-    """The split's sequences; boxes of OTB count pixels from 1 and are moved to 0."""
-    sequences = []
-    for name in read_split(split):
+    """The split's sequences, boxes counted from 0."""
+    sequences, names = [], read_split(split)
+    for name in names:
         folder = root / name
         if not folder.is_dir():
             raise SystemExit(f"error: {folder} is absent; name the folder of the real sequences with --sequences")
-        sequence = load_sequence(folder, dataset=name.split("/")[0])
-        boxes = np.array(sequence.ground_truth_rect, dtype=np.float64)
-        if name.startswith("OTB/"):
-            boxes[:, :2] -= 1
+        sequence = load_sequence(folder, name.split("/")[0], origin=names.origins[name])
         frames = sequence.frames[:most_frames]
-        sequences.append(Sequence(sequence.name, frames, sequence.dataset, boxes[: len(frames)]))
+        boxes = np.array(sequence.ground_truth_rect, dtype=np.float64)[: len(frames)]
+        sequences.append(Sequence(sequence.name, frames, sequence.dataset, boxes))
     return sequences
+
+
+def runs_of(name: str, runs: int) -> list[Tracker]:
+    """A tracker once for each seed; peers have none, so one run of them says everything."""
+    folder, parameters = TRACKERS[name]
+    seeded = folder not in ("opencv", "nanotrack") and runs > 1
+    return trackerlist(folder, parameters, range(runs) if seeded else None, display_name=name)
 
 
 def table(evaluation: Evaluation) -> str:
@@ -58,10 +67,23 @@ def table(evaluation: Evaluation) -> str:
     rows = []
     for scores in evaluation.trackers:
         summary = evaluation.summary(scores)
-        auc, precision = (float(np.mean(value)) for value in (summary.auc, summary.precision))
-        rows.append((auc, f"| {scores.name} | {auc:.3f} | {precision:.3f} | {scores.frames_a_second:.1f} |"))
-    lines = ["| tracker | AUC | precision | frames/s |", "|---|---|---|---|"]
+        measures = (summary.auc, summary.precision, summary.normalised_precision)
+        auc, precision, normalised = (float(np.mean(value)) for value in measures)
+        line = f"| {scores.name} | {auc:.3f} | {precision:.3f} | {normalised:.3f} | {scores.frames_a_second:.1f} |"
+        rows.append((auc, line))
+    lines = ["| tracker | AUC | precision | norm. precision | frames/s |", "|---|---|---|---|---|"]
     return "\n".join(lines + [line for _, line in sorted(rows, reverse=True)])
+
+
+def differences(evaluation: Evaluation) -> str:
+    """Markdown: the first tracker's AUC minus that of each other, on the same sequences."""
+    first, *others = evaluation.trackers
+    lines = [f"| {first.name} minus | AUC | 95 % interval | better on | p |", "|---|---|---|---|---|"]
+    for other in others:
+        gap = compare_paired(*(evaluation.sequence_scores(scores).mean(axis=0) for scores in (first, other)))
+        interval = f"{gap.low:+.3f} … {gap.high:+.3f}"
+        lines.append(f"| {other.name} | {gap.difference:+.3f} | {interval} | {gap.wins} | {gap.p_value:.3f} |")
+    return "\n".join(lines)
 
 
 def table_by_sequence(evaluation: Evaluation) -> str:
@@ -80,8 +102,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sequences", type=Path, default=SEQUENCES, help="folder of <benchmark>/<sequence>")
     parser.add_argument("--split", default="real_validation", help="split file of ltr/dataset/splits, or a .txt file")
-    parser.add_argument("--frames", type=int, help="only the first so many frames of each sequence")
+    parser.add_argument("--frames", type=int, help="only the first this many frames of each sequence")
     parser.add_argument("--trackers", nargs="+", choices=list(TRACKERS), default=list(TRACKERS))
+    parser.add_argument("--runs", type=int, default=1, help="runs with different seeds of each tracker that has any")
     parser.add_argument("--results", type=Path, default=Path("training/validation_results"))
     parser.add_argument("--network-path", type=Path, help="folder of further networks, such as OpenCV's ONNX files")
     parser.add_argument("--threads", type=int, default=0, help="worker processes; more than 0 makes speeds unreliable")
@@ -93,13 +116,13 @@ def main() -> int:
         os.environ["PYTRACKING_NETWORK_PATH"] = str(args.network_path.resolve())
 
     sequences = validation_sequences(args.sequences, args.split, args.frames)
-    trackers = [Tracker(*TRACKERS[name], display_name=name) for name in args.trackers]
+    trackers = [tracker for name in args.trackers for tracker in runs_of(name, args.runs)]
     report = run_dataset(sequences, trackers, args.threads, rerun=args.rerun)
     print(report.summary())
     evaluation = evaluate(trackers, sequences, cache=False)
     frames = sum(len(sequence.frames) for sequence in sequences)
     head = f"{len(sequences)} sequences, {frames} frames, {platform.machine()}, {os.cpu_count()} cores"
-    text = "\n\n".join([head, table(evaluation), table_by_sequence(evaluation)]) + "\n"
+    text = "\n\n".join([head, table(evaluation), differences(evaluation), table_by_sequence(evaluation)]) + "\n"
     print(text)
     if args.output:
         write_text(args.output, text)

@@ -16,6 +16,7 @@ from experiments.tables import experiment_names, get_experiment
 from pytracking.evaluation.environment import ConfigError, apply_flags
 from pytracking.evaluation.run_record import ChangedRunError
 from pytracking.evaluation.tracker import MissingWeightsError, UnknownTrackerError
+from pytracking.utils.threads import state_most_threads
 
 USER_ERRORS = (
     NothingToRunError, ChangedRunError, ConfigError, MissingWeightsError, UnknownTrackerError, KeyError, ValueError,
@@ -45,6 +46,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
         command.add_argument("--network_path", help="folder of network weights")
         if name in ("plan", "run"):
             command.add_argument("--workers", type=int, default=_cores(), help="processes (default: one a core)")
+            command.add_argument("--cpu_threads", type=int, metavar="N", help="most threads of each process")
         if name == "plan":
             command.add_argument("--no-probe", action="store_true", help="do not try trackers to measure their speed")
         if name == "run":
@@ -96,6 +98,8 @@ def _command(args: argparse.Namespace) -> int:
         sequences=tuple(args.sequences) if args.sequences else None,
         dataset=args.dataset,
     )
+    if args.command in ("plan", "run"):
+        state_most_threads(args.cpu_threads)
     jobs = jobs_of(experiment, selection)
     if args.command == "plan":
         plans = [plan for job in jobs for plan in plan_job(job, args.workers, probe=not args.no_probe)]

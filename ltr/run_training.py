@@ -39,8 +39,11 @@ def train(
         torch.set_num_threads(options.threads)
     device = distributed.start(options.device)
     try:
+        module = importlib.import_module(f"ltr.train_settings.{family}.{setting}")
+        if options.only is not None and options.only not in getattr(module, "PARTS", ()):
+            raise ValueError(f"{family} {setting} trains all of its network at once: leave out --only {options.only}")
         with distributed.main_process_first():
-            plan = importlib.import_module(f"ltr.train_settings.{family}.{setting}").build(options)
+            plan = module.build(options)
         if init is not None:
             load_initial(plan.actor.network, init)
         trainer = Trainer(plan, options, device)
@@ -65,7 +68,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, help="CPU threads of torch")
     parser.add_argument("--workers", type=int, default=0, help="processes that load data or build caches")
     parser.add_argument("--amp", action="store_true", help="mixed precision")
-    parser.add_argument("--only", choices=["classifier", "boxes"], help="train one part of a DiMP network")
+    parser.add_argument("--only", choices=["classifier", "boxes"], help="train one part of dimp_mobile")
     parser.add_argument("--init", type=Path, help="network to start from instead of the setting's initial weights")
     parser.add_argument("--export", action="store_true", help="write the network of the newest checkpoint and stop")
     parser.add_argument("--smoke", action="store_true", help="a few steps on drawn data, to see that it runs")
@@ -88,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     try:
         path = train(args.family, args.setting, options, init=args.init, export_only=args.export)
-    except (PathNotSetError, DatasetNotFoundError, ValueError) as error:
+    except (PathNotSetError, DatasetNotFoundError, distributed.MainProcessFailedError, ValueError) as error:
         print(f"error: {error}")
         return 2
     print(f"wrote {path}")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TRACKER = r"pytracking\.(tracker\.base|features|utils)|ltr\.(models|ops|checkpoint|weights)|rls_ext"
+TRACKER = r"pytracking\.(tracker\.base|features|utils)|ltr\.(engine|models|ops|checkpoint|weights)|rls_ext"
 # Module (pattern): what of our own it may import besides itself (pattern). The first line that fits counts.
 ALLOWED = {
     r"rls_ext": r"",
@@ -28,13 +28,13 @@ ALLOWED = {
     # found for them, and what a network recommends is read. Annotations and the user's settings file have one reader,
     # which training needs as well: it lies in ltr and needs numpy at most.
     r"pytracking\.evaluation": r"pytracking\.(utils|tracker\.base)"
-    r"|ltr\.(weights|checkpoint|sequence_files|admin\.environment)",
+    r"|ltr\.(engine|weights|checkpoint|sequence_files|admin\.environment)",
     r"pytracking\.analysis": r"pytracking\.(evaluation|utils)",
     r"pytracking\.vot": r"pytracking$|pytracking\.(evaluation|analysis|utils|tracker\.base)|ltr\.sequence_files",
     r"pytracking\.video": r"pytracking\.(evaluation|analysis|utils)",
     r"pytracking\.web": r"pytracking\.(evaluation|analysis|utils|video)",
-    r"pytracking\.(cli|run_\w+|__main__)": r"pytracking$|ltr\.(weights|download|checkpoint)"
-    r"|pytracking\.(evaluation|analysis|utils|vot|video|web|cli|run_\w+)",
+    r"pytracking\.(cli|run_\w+|__main__)": r"pytracking$|ltr\.(engine|weights|download|checkpoint)"
+    r"|pytracking\.(evaluation|analysis|features|utils|vot|video|web|cli|run_\w+)",
     r"experiments": r"pytracking\.(evaluation|analysis|vot|utils)",
 }
 FORBIDDEN_AT_TOP = {"torchvision"}

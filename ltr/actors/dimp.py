@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from ltr.data.processing import normalised
+from ltr.losses.box_density import density_loss, draw_boxes
 from ltr.losses.classification import gaussian_labels, hinged_square_loss
 from ltr.losses.overlap import overlap_loss, sample_proposals
 
@@ -41,8 +43,7 @@ class DimpActor(nn.Module):
         overlap_window: side in pixels (a multiple of 16) of a window around the target that the IoU-Net is trained in,
             since its convolutions need no more than the neighbourhood of the boxes; None for the whole crop.
         weights: factors of the loss terms.
-        overlap_dropout: probability with which the IoU-Net misses a channel in all frames of an example, so that
-            it cannot learn a training set of few objects by heart.
+        box_loss: "overlap" trains the IoU-Net to predict overlaps, "density" as the energy of a density of boxes.
     """
 
     def __init__(
@@ -55,14 +56,14 @@ class DimpActor(nn.Module):
         proposals: int = 8,
         overlap_window: int | None = None,
         weights: DimpLossWeights | None = None,
-        overlap_dropout: float = 0.0,
+        box_loss: Literal["overlap", "density"] = "overlap",
     ) -> None:
         super().__init__()
         self.network = network
         self.train_frames, self.label_sigma = train_frames, label_sigma
         self.iterations, self.proposals, self.overlap_window = iterations, proposals, overlap_window
         self.weights = weights or DimpLossWeights()
-        self.overlap_dropout = overlap_dropout
+        self.box_loss = box_loss
 
     def forward(self, batch: dict) -> tuple[Tensor, dict[str, Tensor]]:
         boxes = batch["boxes"]  # (B, frames, 4)
@@ -85,15 +86,6 @@ class DimpActor(nn.Module):
         flat = self.network.feature_extractor(normalised(images.flatten(0, 1)), ["layer2", "layer3"])
         return {name: value.unflatten(0, images.shape[:2]) for name, value in flat.items()}
 
-    def _thinned(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
-        if not self.training or self.overlap_dropout == 0:
-            return features
-        result = {}
-        for name, value in features.items():
-            kept = torch.rand(len(value), 1, value.shape[2], 1, 1, device=value.device) > self.overlap_dropout
-            result[name] = value * (kept.float() / (1 - self.overlap_dropout))
-        return result
-
     def _classification(self, features: Tensor, boxes: Tensor) -> tuple[list[Tensor], Tensor]:
         n = self.train_frames
         scores, _ = self.network.classifier(features[:, :n], features[:, n:], boxes[:, :n], num_iter=self.iterations)
@@ -106,17 +98,18 @@ class DimpActor(nn.Module):
         return scores, total
 
     def _overlap(self, features: dict[str, Tensor], boxes: Tensor) -> Tensor:
-        n = self.train_frames
-        features = self._thinned(features)
+        """Loss of the IoU-Net: the first frame is the reference, all others are tested."""
         reference, reference_boxes = {name: value[:, 0] for name, value in features.items()}, boxes[:, 0]
-        tested, truth = {name: value[:, n:].flatten(0, 1) for name, value in features.items()}, boxes[:, n:]
+        tested, truth = {name: value[:, 1:].flatten(0, 1) for name, value in features.items()}, boxes[:, 1:]
         if self.overlap_window is not None:
             reference, reference_boxes = cut_windows(reference, reference_boxes, self.overlap_window)
             tested, moved = cut_windows(tested, truth.flatten(0, 1), self.overlap_window)
             truth = moved.view_as(truth)
-        proposals = sample_proposals(truth, self.proposals)  # (B, test, P, 4)
-        predicted = self.network.bb_regressor(reference, tested, reference_boxes, proposals)  # (B, test, P)
-        return overlap_loss(predicted, proposals, truth)
+        if self.box_loss == "density":
+            proposals, distance = draw_boxes(truth, self.proposals)  # (B, test, P, 4) each
+            return density_loss(self.network.bb_regressor(reference, tested, reference_boxes, proposals), distance)
+        proposals = sample_proposals(truth, self.proposals)
+        return overlap_loss(self.network.bb_regressor(reference, tested, reference_boxes, proposals), proposals, truth)
 
     def _peaks(self, scores: list[Tensor], boxes: Tensor) -> dict[str, Tensor]:
         """Part of the test frames whose highest score lies within one and a half cells of the target."""

@@ -22,7 +22,9 @@ else:
 TABLE = "training"
 KEYS = {
     "sprites_path": "sprite bank of the synthetic videos, made by `python -m ltr.dataset.collect_sprites FOLDER`",
-    "sequences_path": "real sequences in OTB's layout, by benchmark",
+    "stills_path": "annotated photographs: any number of sets in the layouts of Pascal VOC (Annotations, JPEGImages), "
+    "COCO (annotations/instances_*.json) and CUB (bounding_boxes.txt) below one folder",
+    "davis_path": "DAVIS 2016 (JPEGImages/480p, Annotations/480p)",
     "lasot_path": "LaSOT (LaSOTBenchmark: <class>/<class>-<n>/img)",
     "got10k_path": "GOT-10k (with the folder train)",
     "trackingnet_path": "TrackingNet (TRAIN_0 ... TRAIN_11)",

@@ -1,4 +1,4 @@
-"""Square crops around jittered boxes, as a tracker sees them."""
+"""Crops around jittered boxes, as a tracker sees them."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -21,12 +21,13 @@ class Jitter:
 
     centre: float  # full range of the offset, in units of sqrt(width * height)
     scale: float  # deviation of the logarithm of the size
+    aspect: float = 0.0  # deviation of the logarithm of the ratio by which width and height are stretched
 
 
 def jittered_region(
     box: np.ndarray, geometry: CropGeometry, jitter: Jitter, rng: np.random.Generator
-) -> tuple[np.ndarray, float]:
-    """Centre (2,) and side in image pixels of a random region around a box [x, y, w, h].
+) -> tuple[np.ndarray, np.ndarray]:
+    """Centre (2,) and sides (2,) in image pixels of a random region around a box [x, y, w, h].
 
     The target's centre always stays inside the region.
     """
@@ -34,24 +35,28 @@ def jittered_region(
     jittered_side = target_side * np.exp(rng.normal() * jitter.scale)
     side = jittered_side * geometry.search_area
     offset = (rng.random(2) - 0.5) * jitter.centre * jittered_side
-    limit = 0.45 * side
-    return box[:2] + box[2:] / 2 + np.clip(offset, -limit, limit), max(side, 8.0)
+    stretch = np.exp(rng.normal() * jitter.aspect / 2) if jitter.aspect else 1.0
+    sides = np.maximum(side * np.array([stretch, 1 / stretch]), 8.0)
+    limit = 0.45 * sides
+    return box[:2] + box[2:] / 2 + np.clip(offset, -limit, limit), sides
 
 
-def crop_region(image: np.ndarray, centre: np.ndarray, side: float, output_side: int) -> tuple[np.ndarray, float]:
-    """Resamples a square region; pixels outside the image repeat its border.
+def crop_region(
+    image: np.ndarray, centre: np.ndarray, sides: np.ndarray, output_side: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Resamples a region to a square; pixels outside the image repeat its border.
 
     Returns:
-        The crop (output_side, output_side, 3) and the number of its pixels for each pixel of the image.
+        The crop (output_side, output_side, 3) and the number of its pixels for each pixel of the image along x and y.
     """
-    factor = output_side / side
-    if factor < 0.6:  # bilinear sampling would skip pixels: shrink the neighbourhood by area first
-        image, centre, shrunk = _shrunk_neighbourhood(image, centre, side, factor)
+    factor = output_side / np.asarray(sides, float)
+    if factor.min() < 0.6:  # bilinear sampling would skip pixels: shrink the neighbourhood by area first
+        image, centre, shrunk = _shrunk_neighbourhood(image, centre, sides, factor)
     else:
         shrunk = 1.0
     local = factor / shrunk
     offset = (output_side - 1) / 2 - local * (centre - 0.5)  # warpAffine counts from pixel centres, boxes from edges
-    matrix = np.array([[local, 0, offset[0]], [0, local, offset[1]]])
+    matrix = np.array([[local[0], 0, offset[0]], [0, local[1], offset[1]]])
     crop = cv2.warpAffine(
         image, matrix, (output_side, output_side), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
     )
@@ -59,18 +64,18 @@ def crop_region(image: np.ndarray, centre: np.ndarray, side: float, output_side:
 
 
 def _shrunk_neighbourhood(
-    image: np.ndarray, centre: np.ndarray, side: float, factor: float
-) -> tuple[np.ndarray, np.ndarray, float]:
+    image: np.ndarray, centre: np.ndarray, sides: np.ndarray, factor: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     height, width = image.shape[:2]
-    low = np.clip(np.floor(centre - side / 2).astype(int), 0, [width - 2, height - 2])
-    high = np.clip(np.ceil(centre + side / 2).astype(int), low + 2, [width, height])
+    low = np.clip(np.floor(centre - sides / 2).astype(int), 0, [width - 2, height - 2])
+    high = np.clip(np.ceil(centre + sides / 2).astype(int), low + 2, [width, height])
     part = image[low[1] : high[1], low[0] : high[0]]
-    if min(part.shape[:2]) * factor < 2:
-        return part, centre - low, 1.0
-    small = cv2.resize(part, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
-    return small, (centre - low) * factor, factor
+    size = np.maximum(np.round((high - low) * np.minimum(factor, 1.0)).astype(int), 1)
+    small = cv2.resize(part, size.tolist(), interpolation=cv2.INTER_AREA)
+    shrunk = size / (high - low)  # whole pixels: not quite the factor that was asked for
+    return small, (centre - low) * shrunk, shrunk
 
 
-def box_in_crop(box: np.ndarray, centre: np.ndarray, factor: float, output_side: int) -> np.ndarray:
+def box_in_crop(box: np.ndarray, centre: np.ndarray, factor: np.ndarray, output_side: int) -> np.ndarray:
     """A box [x, y, w, h] of the image in pixels of the crop."""
     return np.concatenate([(box[:2] - centre) * factor + output_side / 2, box[2:] * factor])

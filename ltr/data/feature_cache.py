@@ -21,7 +21,8 @@ from tqdm import tqdm
 from ltr.data.processing import DimpExamples, normalised
 from ltr.models.inference import prepare_for_inference
 
-CHUNK = 4  # examples for each pass through the backbone
+CHUNK = 4  # examples drawn at a time
+FEW = 4  # images for each pass through the backbone: with more, a CPU's caches no longer hold the maps
 
 
 class FeatureCache(torch.utils.data.Dataset):
@@ -119,8 +120,9 @@ def build_cache(folder: Path, examples: DimpExamples, backbone: nn.Module, layer
 def _features_of(batch: list[dict[str, Tensor]], backbone: nn.Module, layers: list[str]) -> dict[str, np.ndarray]:
     images = torch.stack([example["images"] for example in batch])  # (B, frames, 3, H, W)
     flat = normalised(images.flatten(0, 1)).contiguous(memory_format=torch.channels_last)
-    maps = backbone(flat, layers)
-    return {name: maps[name].unflatten(0, images.shape[:2]).contiguous().half().numpy() for name in layers}
+    maps = [backbone(few, layers) for few in flat.split(FEW)]
+    whole = {name: torch.cat([few[name] for few in maps]) for name in layers}
+    return {name: whole[name].unflatten(0, images.shape[:2]).contiguous().half().numpy() for name in layers}
 
 
 def _create_arrays(

@@ -29,6 +29,7 @@ class DimpProcessing:
     geometry: CropGeometry
     train_jitter: Jitter = field(default_factory=lambda: Jitter(centre=3.0, scale=0.25))
     test_jitter: Jitter = field(default_factory=lambda: Jitter(centre=4.5, scale=0.5))
+    first_jitter: Jitter | None = None  # of the first train frame, the IoU-Net's reference; None: as the others
     augmentation: Augmentation = field(default_factory=Augmentation)
 
     def example(self, sampler: ExampleSampler, choice: FrameChoice, rng: np.random.Generator) -> dict[str, Tensor]:
@@ -40,9 +41,11 @@ class DimpProcessing:
         crops, crop_boxes = [], []
         for place, (t, frame) in enumerate(zip(frame_ids, dataset.frames(choice.video, frame_ids), strict=True)):
             jitter = self.train_jitter if place < len(choice.train_ids) else self.test_jitter
+            if place == 0 and self.first_jitter is not None:
+                jitter = self.first_jitter
             box = boxes[t].astype(np.float64)
-            centre, side = jittered_region(box, self.geometry, jitter, rng)
-            crop, factor = crop_region(frame, centre, side, self.geometry.output_side)
+            centre, sides = jittered_region(box, self.geometry, jitter, rng)
+            crop, factor = crop_region(frame, centre, sides, self.geometry.output_side)
             box = box_in_crop(box, centre, factor, self.geometry.output_side)
             crop, box = self.augmentation.apply(crop, box, mode, rng)
             crops.append(crop)

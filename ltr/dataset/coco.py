@@ -6,36 +6,50 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb
+from ltr.dataset.base import DatasetNotFoundError
+from ltr.dataset.stills import MINIMUM_SIDE, Stills, is_usable
 
 
-class CocoStills(VideoDataset):
-    """Every annotated object that is not a crowd and at least `minimum_side` pixels large."""
+class CocoStills(Stills):
+    """Every annotated object that is not a crowd and large enough; with `strict` only whole ones that fit a crop."""
 
-    name = "coco"
-    is_video = False
-
-    def __init__(self, root: Path, split: str = "train2017", minimum_side: float = 20.0) -> None:
-        self.root, self.split = Path(root), split
-        path = self.root / "annotations" / f"instances_{split}.json"
+    def __init__(
+        self, root: Path, split: str = "train2017", minimum_side: float = MINIMUM_SIDE, strict: bool = False
+    ) -> None:
+        path = Path(root) / "annotations" / f"instances_{split}.json"
         if not path.is_file():
             raise DatasetNotFoundError(f"{path} is absent: name the folder that contains COCO's `annotations`")
+        folders = [Path(root) / split, Path(root) / "images" / split]
+        folder = next((f for f in folders if f.is_dir()), folders[0])
         content = json.loads(path.read_text())
-        files = {image["id"]: image["file_name"] for image in content["images"]}
-        kept = [
-            (files[a["image_id"]], a["bbox"])
-            for a in content["annotations"]
-            if not a.get("iscrowd") and min(a["bbox"][2:]) >= minimum_side
-        ]
-        self.files = [name for name, _ in kept]
-        self.boxes = np.array([box for _, box in kept], np.float32).reshape(-1, 4)
+        images = {image["id"]: image for image in content["images"]}
+        objects = []
+        for annotation in content["annotations"]:
+            image, box = images[annotation["image_id"]], annotation["bbox"]
+            if annotation.get("iscrowd") or min(box[2:]) < minimum_side:
+                continue
+            if strict and not _is_whole(annotation, image, folder):
+                continue
+            objects.append((folder / image["file_name"], tuple(box)))
+        super().__init__("coco", objects)
 
-    def __len__(self) -> int:
-        return len(self.files)
 
-    def track(self, index: int) -> Track:
-        return Track(self.boxes[index : index + 1], np.ones(1, bool))
+def _is_whole(annotation: dict, image: dict, folder: Path) -> bool:
+    """Not hidden for the most part, of a fit size, and its image is there (published parts of COCO lack some)."""
+    width, height = annotation["bbox"][2:]
+    seen = annotation.get("area") or width * height
+    usable = is_usable(np.array(annotation["bbox"], float), image["width"], image["height"])
+    return usable and seen >= 0.25 * width * height and (folder / image["file_name"]).is_file()
 
-    def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
-        image = read_rgb(self.root / self.split / self.files[index])
-        return [image for _ in frame_ids]
+
+def coco_parts(root: Path) -> Stills:
+    """All sets in COCO's layout below `root` as one, each image once."""
+    objects, seen = [], set()
+    for path in sorted(Path(root).glob("**/annotations/instances_*.json")):
+        part = CocoStills(path.parent.parent, path.stem.removeprefix("instances_"), strict=True)
+        fresh = {file.name for file in part.files} - seen
+        objects += [(f, tuple(b)) for f, b in zip(part.files, part.boxes, strict=True) if f.name in fresh]
+        seen |= fresh
+    if not objects:
+        raise DatasetNotFoundError(f"no annotations/instances_*.json with images below {root}")
+    return Stills("coco", objects)

@@ -25,7 +25,7 @@ class Split(list):
 
 
 def read_split(name: str) -> Split:
-    """A split of this package (``real_train``, ``real_validation``), or any text file given by path.
+    """A split of this package (such as ``validation_a``), or any text file given by path.
 
     Each line names a sequence; ``origin=1`` after the name says that its annotation counts pixels from 1.
     """

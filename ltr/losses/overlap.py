@@ -16,6 +16,14 @@ def box_overlap(first: Tensor, second: Tensor) -> Tensor:
     return intersection / union.clamp(min=1e-9)
 
 
+def _box_noise(shape: torch.Size, device: torch.device) -> Tensor:
+    """Noise of centre and logarithmic size; for half of the boxes width and height err together, as a tracker's do."""
+    noise = torch.randn(shape, device=device)
+    together = torch.rand(shape[:-1], device=device) < 0.5
+    noise[..., 3] = torch.where(together, noise[..., 2] + 0.3 * noise[..., 3], noise[..., 3])
+    return noise
+
+
 def sample_proposals(boxes: Tensor, count: int, min_overlap: float = 0.1, tries: int = 10) -> Tensor:
     """Random boxes around each box, at all distances from nearly right to hardly overlapping.
 
@@ -33,7 +41,7 @@ def sample_proposals(boxes: Tensor, count: int, min_overlap: float = 0.1, tries:
     deviations = torch.tensor(PERTURBATIONS, device=boxes.device)
     for _ in range(tries):
         spread = deviations[torch.randint(len(PERTURBATIONS), truth.shape[:-1], device=boxes.device)][..., None]
-        noise = torch.randn(truth.shape, device=boxes.device) * spread
+        noise = _box_noise(truth.shape, boxes.device) * spread
         side = truth[..., 2:].prod(-1, keepdim=True).sqrt()
         centre = truth[..., :2] + truth[..., 2:] / 2 + noise[..., :2] * side
         size = truth[..., 2:] * noise[..., 2:].exp()

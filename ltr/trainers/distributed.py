@@ -39,14 +39,39 @@ def stop() -> None:
         distributed.destroy_process_group()
 
 
+class MainProcessFailedError(RuntimeError):
+    """The main process stopped while the others waited for it."""
+
+
 @contextmanager
 def main_process_first() -> Iterator[None]:
-    """Lets the main process go through a block alone before the others do: it writes caches that they read."""
-    if process_count() > 1 and not is_main_process():
-        distributed.barrier()
-    yield
-    if process_count() > 1 and is_main_process():
-        distributed.barrier()
+    """Lets the main process go through a block alone before the others do: it writes caches that they read.
+
+    Raises:
+        MainProcessFailedError: in the other processes, where the main process left the block by an error.
+    """
+    if process_count() == 1:
+        yield
+    elif is_main_process():
+        try:
+            yield
+        except BaseException:
+            _from_main_process(0)
+            raise
+        _from_main_process(1)
+    else:
+        if not _from_main_process(0):
+            raise MainProcessFailedError("process 0 failed while it prepared the data; its own message says why")
+        yield
+
+
+def _from_main_process(value: int) -> int:
+    """The main process's value, in every process."""
+    told = torch.tensor([value])
+    if distributed.get_backend() == "nccl":
+        told = told.cuda()
+    distributed.broadcast(told, src=0)
+    return int(told)
 
 
 def wrapped(actor: nn.Module, device: torch.device) -> nn.Module:

@@ -15,7 +15,8 @@ from pytracking.utils.names import unknown_name_message
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", help="default: list")
+    parser.set_defaults(action="list")
     actions.add_parser("list", help="networks that are known, and which of them are here")
     fetch = actions.add_parser("fetch", help="download a network")
     fetch.add_argument("name", help="name from the list, e.g. dimp50.pth")

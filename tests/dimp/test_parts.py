@@ -202,6 +202,28 @@ def test_climbing_goes_uphill_and_reports_the_overlap_before_the_last_move() -> 
         climb(start, hill, 0, 1.0, 1.0)
 
 
+class EdgeHill:
+    """An overlap that falls with the squared distance of each edge, so all edges matter alike."""
+
+    def __init__(self, top: list[float]) -> None:
+        self.top = torch.tensor(top)
+
+    def iou_and_gradient(self, boxes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        first, last = boxes[:, :2] - self.top[:2], boxes[:, :2] + boxes[:, 2:] - self.top[:2] - self.top[2:]
+        gradient = torch.cat([-2 * (first + last), -2 * last], 1) / 1e4
+        return 1 - (first.square() + last.square()).sum(1) / 1e4, gradient
+
+
+def test_steps_of_edges_shrink_a_box_around_its_centre() -> None:
+    hill, start = EdgeHill([30, 40, 20, 10]), torch.tensor([[20.0, 30, 40, 30]])
+    boxes, _ = climb(start, hill, 8, 10.0, 1.0, "edges")
+    centre = boxes[:, :2] + boxes[:, 2:] / 2
+    torch.testing.assert_close(centre, torch.tensor([[40.0, 45.0]]))
+    assert torch.all(boxes[:, 2:] < start[:, 2:]) and torch.all(boxes[:, 2:] > hill.top[2:])
+    other, _ = climb(start, hill, 1, 10.0, 1.0)
+    assert torch.all((other[:, :2] + other[:, 2:] / 2 - torch.tensor([40.0, 45.0])).abs() > 0.1)
+
+
 def test_best_mean_leaves_out_elongated_boxes() -> None:
     boxes = np.array([[0, 0, 10, 10], [2, 2, 10, 10], [9, 9, 70, 10], [5, 5, 10, 12]], dtype=float)
     overlaps = np.array([0.5, 0.6, 0.9, 0.1])

@@ -166,7 +166,7 @@ def test_default_runs_on_the_bundled_network_and_says_so(tmp_path: Path, monkeyp
     assert tracker.results_dir.name == "default@dimp_mobile"
     recommended = made.network.metadata.get("tracker", {})
     assert {name: getattr(made.params, name) for name in recommended} == recommended
-    assert recommended["step_length"] != 3e-2, "the next line needs a recommendation that differs from the default"
-    assert tracker.create_tracker({"device": "cpu", "step_length": 3e-2}).params.step_length == 3e-2
+    assert recommended["search_area_scale"] != 5.0, "the next line needs a recommendation that differs from the default"
+    assert tracker.create_tracker({"device": "cpu", "search_area_scale": 5.0}).params.search_area_scale == 5.0
     with pytest.raises(MissingWeightsError, match="dimp50.pth"):
         Tracker("rls_dimp", "default", strict_weights=True).create_tracker()

@@ -13,6 +13,7 @@ from ltr.data.crops import CropGeometry, Jitter, box_in_crop, crop_region, jitte
 from ltr.data.mdnet_examples import cut_scene, draw_negative, draw_positive, overlaps
 from ltr.data.sampler import ExampleSampler
 from ltr.dataset.base import Track, VideoDataset
+from ltr.losses.box_density import DEVIATIONS, LABEL_DEVIATION, density_loss, draw_boxes, log_gaussian
 from ltr.losses.classification import gaussian_labels, hinged_square_loss
 from ltr.losses.multi_domain import binary_loss, instance_embedding_loss
 from ltr.losses.overlap import box_overlap, overlap_loss, sample_proposals
@@ -57,6 +58,28 @@ def test_overlap_loss_is_zero_for_a_perfect_prediction() -> None:
     assert overlap_loss(truth + 0.1, proposals, boxes).item() == pytest.approx(0.01, rel=1e-4)
 
 
+def test_density_loss_is_least_for_the_label_itself() -> None:
+    torch.manual_seed(1)
+    truth = torch.tensor([[30.0, 40.0, 50.0, 20.0]], dtype=torch.float64)
+    boxes, distance = draw_boxes(truth, 20000)
+    distance = distance.double()
+    centre = boxes[..., :2] + boxes[..., 2:] / 2
+    again = torch.cat([(centre - torch.tensor([55.0, 50.0])) / truth[:, None, 2:], boxes[..., 2:].log()], -1)
+    assert torch.allclose(again[..., :2], distance[..., :2], atol=1e-5)
+    assert torch.allclose(again[..., 2:] - truth[:, None, 2:].log(), distance[..., 2:], atol=1e-5)
+
+    def loss_of(deviation: float, shift: float = 0.0) -> float:
+        return float(density_loss(log_gaussian(distance - shift, deviation), distance))
+
+    best = loss_of(LABEL_DEVIATION)
+    entropy = 4 * (0.5 + np.log(LABEL_DEVIATION * np.sqrt(2 * np.pi)))  # the cross entropy of a density with itself
+    assert best == pytest.approx(entropy, abs=0.1)
+    assert all(loss_of(d) > best + 0.1 for d in (LABEL_DEVIATION / 2, LABEL_DEVIATION * 2))
+    assert loss_of(LABEL_DEVIATION, shift=0.05) > best + 0.5
+    at_the_middle = -4 * np.log(DEVIATIONS[0] * np.sqrt(2 * np.pi))
+    assert float(log_gaussian(torch.zeros(1, 4), DEVIATIONS[0])) == pytest.approx(at_the_middle)
+
+
 def test_multi_domain_losses_against_logarithms() -> None:
     good, bad = torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 0.0]])
     expected = (np.log(1 + np.exp(-2)) + np.log(1 + np.exp(-1))) / 2
@@ -91,7 +114,7 @@ def test_target_centre_stays_in_the_region() -> None:
     geometry, jitter = CropGeometry(output_side=64, search_area=3), Jitter(centre=9, scale=0.5)
     for _ in range(200):
         centre, side = jittered_region(box, geometry, jitter, rng)
-        assert np.abs(box[:2] + box[2:] / 2 - centre).max() <= side / 2
+        assert (np.abs(box[:2] + box[2:] / 2 - centre) <= side / 2).all()
 
 
 def test_mirroring_moves_the_box_with_the_picture() -> None:

@@ -1,6 +1,10 @@
 """Every setting trains on drawn data; the same seed gives the same weights; a killed run ends where it would have."""
 from __future__ import annotations
 
+import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -127,3 +131,44 @@ def test_separately_trained_parts_are_joined(tmp_path: Path) -> None:
     head = "classifier.feature_extractor.0.weight"
     assert not torch.equal(classifier[head], boxes[head])  # each run trained its own part alone
     assert load_network(tmp_path / "joined.pth").metadata["note"] == "joined"
+
+
+def test_only_is_refused_where_a_setting_has_no_parts(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    arguments = ["mdnet", "rtmdnet_small", "--smoke", "--only", "boxes", "--workspace", str(tmp_path)]
+    assert main(arguments) == 2
+    assert "leave out --only boxes" in capsys.readouterr().out
+    assert not (tmp_path / "log.csv").exists()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_other_processes_hear_of_a_failure_of_the_main_process(fails: bool) -> None:
+    code = """
+import sys
+from ltr.trainers import distributed
+distributed.start("cpu")
+try:
+    with distributed.main_process_first():
+        if distributed.is_main_process() and sys.argv[1] == "True":
+            raise ValueError("no data")
+        print("prepared", flush=True)
+except distributed.MainProcessFailedError as error:
+    print("heard", error, flush=True)
+except ValueError as error:
+    print("failed", error, flush=True)
+distributed.stop()
+"""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    command = [sys.executable, "-c", code, str(fails)]
+    processes = [
+        subprocess.Popen(command, env=os.environ | group | {"RANK": str(rank)}, stdout=subprocess.PIPE, text=True)
+        for rank in range(2)
+    ]
+    try:
+        said = [process.communicate(timeout=120)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert [text.split()[0] for text in said] == (["failed", "heard"] if fails else ["prepared", "prepared"])

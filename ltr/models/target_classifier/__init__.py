@@ -4,7 +4,7 @@ from ltr.models.target_classifier.density import DensityObjective, DensityOptimi
 from ltr.models.target_classifier.features import InstanceL2Norm, classification_features
 from ltr.models.target_classifier.filter_objective import FilterObjective, SquaredObjective, one_sample
 from ltr.models.target_classifier.filter_optimizer import FilterOptimizer, OptimizerTrace
-from ltr.models.target_classifier.filtering import apply_filter, correlate_with_maps, correlate_with_residual
+from ltr.models.target_classifier.filtering import apply_filter, correlate_with_residual
 from ltr.models.target_classifier.hinge import HingeOptimizer
 from ltr.models.target_classifier.initializer import FilterInitializer
 from ltr.models.target_classifier.objective import ObjectiveMaps, TargetObjective
@@ -26,7 +26,6 @@ __all__ = [
     "TargetObjective",
     "apply_filter",
     "classification_features",
-    "correlate_with_maps",
     "correlate_with_residual",
     "one_sample",
     "softmax_over_cells",

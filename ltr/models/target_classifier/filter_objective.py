@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor
 
-from ltr.models.target_classifier.filtering import apply_filter, correlate_with_maps, correlate_with_residual
+from ltr.models.target_classifier.filtering import apply_filter, correlate_with_residual
 
 
 class FilterObjective(ABC):
@@ -57,11 +57,11 @@ class FilterObjective(ABC):
 
     def pull(self, maps: Tensor, kernel: int) -> Tensor:
         """Adjoint of :meth:`scores`: filters (S, C, k, k) from maps (S, N, H', W')."""
-        return correlate_with_residual(self.features, maps, kernel)
+        return correlate_with_residual(self.features, self.whole_maps(maps, kernel), kernel)
 
-    def pull_each(self, maps: Tensor, kernel: int) -> Tensor:
-        """:meth:`pull` of the first sequence for several maps (N, M, H', W') at once, (M, C, k, k)."""
-        return correlate_with_maps(self.features[0], maps, kernel)
+    def whole_maps(self, maps: Tensor, kernel: int) -> Tensor:
+        """Maps (…, H', W') at the size of the whole correlation, zero where :meth:`scores` leaves positions out."""
+        return maps
 
     def loss(self, filters: Tensor, scores: Tensor) -> Tensor:
         """Data term and regularisation (S,)."""

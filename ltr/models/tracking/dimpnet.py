@@ -25,7 +25,7 @@ from ltr.models.target_classifier import (
     SteepestDescentOptimizer,
     classification_features,
 )
-from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead
+from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead, FrozenBackbone
 
 OPTIMIZER_OPTIONS = {  # as the published trainer says them: as our optimisers do
     "optim_iter": "num_iter",
@@ -43,7 +43,27 @@ TRAINING_OPTIONS = {  # recorded by the published trainer; nothing to build
     "score_act",
     "train_feature_extractor",
 }
+CLASSIFICATION = "classification"  # name of the classification features among an engine's outputs
 PLAIN_FROM_CHANNELS = 1024  # 3x3 convolutions of so many take a sixth less time in the plain layout on CPUs
+
+
+class FrozenFeatures(FrozenBackbone):
+    """The backbone and the classifier's convolution.
+
+    Args:
+        network: frozen by :func:`ltr.models.inference.prepare_for_inference`.
+    """
+
+    def __init__(self, network: DiMPNet) -> None:
+        super().__init__(network)
+        self.features = network.classifier.feature_extractor
+        self.classification_layer = network.classification_layer
+        self.outputs[CLASSIFICATION] = network.classifier.filter_initializer.filter_conv.in_channels
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        """The backbone's maps and, last, the classification features of normalised images (B, 3, H, W)."""
+        maps = super().forward(images)
+        return (*maps, self.features(maps[self.layers.index(self.classification_layer)]))
 
 
 class DiMPNet(BackboneAndBoxHead):
@@ -86,6 +106,8 @@ class DiMPNet(BackboneAndBoxHead):
 
     def classification_features(self, backbone: dict[str, Tensor]) -> Tensor:
         """What the filter acts on (B, C, H, W)."""
+        if CLASSIFICATION in backbone:
+            return backbone[CLASSIFICATION]
         coarse = backbone[self.classification_layer]
         if self.plain_classifier and coarse.device.type == "cpu":
             coarse = coarse.contiguous()
@@ -139,6 +161,9 @@ class DiMPNet(BackboneAndBoxHead):
         self.plain_classifier = isinstance(first, nn.Conv2d) and first.in_channels >= PLAIN_FROM_CHANNELS
         if self.plain_classifier:
             self.classifier.feature_extractor.to(memory_format=torch.contiguous_format)
+
+    def frozen_part(self) -> FrozenFeatures:
+        return FrozenFeatures(self)
 
 
 def _assemble(

@@ -1,13 +1,13 @@
 """DiMP on a frozen MobileNetV2: the small network that ships with the package.
 
 The backbone keeps its ImageNet weights, so its features of all examples are computed once and cached; head, filter
-initialiser, the optimizer's learned functions and the IoU-Net are trained on them. Sources: synthetic videos and the
-training part of the real sequences.
+initialiser, the optimizer's learned functions and the IoU-Net are trained on them. Sources: annotated photographs,
+parts of what they show, and videos with masks; no frame of a tracking benchmark.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from torch import nn
@@ -20,43 +20,45 @@ from ltr.data.crops import CropGeometry, Jitter
 from ltr.data.feature_cache import CachePart, FeatureCache, build_caches
 from ltr.data.processing import DimpExamples, DimpProcessing
 from ltr.data.sampler import ExampleSampler
-from ltr.dataset.folder import FolderVideos, read_split
+from ltr.dataset.base import VideoDataset
+from ltr.dataset.coco import coco_parts
+from ltr.dataset.folder import read_split
+from ltr.dataset.masks import MaskVideos
 from ltr.dataset.sprites import SpriteBank
+from ltr.dataset.stills import CubStills, StillParts, VocStills
 from ltr.dataset.synthetic import SyntheticVideos
 from ltr.models.tracking.dimpnet import DiMPNet, dimpnet_mobile
 from ltr.trainers.plan import RunOptions, TrainingPlan, cosine_decay
 
 GEOMETRY = CropGeometry(output_side=256, search_area=4.5)
+PARTS = ("classifier", "boxes")  # that can be trained alone, with --only
 LAYERS = ["layer2", "layer3"]
 NETWORK = {
     "taps": {"layer2": "6", "layer3": "13"},
     "out_feature_dim": 128,
     "filter_size": 4,
-    "iou_input_dim": [48, 48],  # a small IoU-Net: with more channels it learns the few real objects by heart
-    "iou_inter_dim": [48, 48],
-    "iou_reference_dim": 32,
+    "iou_input_dim": [96, 96],
+    "iou_inter_dim": [128, 128],
+    "iou_reference_dim": 64,
 }
+TRAIN_FRAMES, TEST_FRAMES, MAX_GAP = 2, 2, 40
 PROCESSING = DimpProcessing(
     geometry=GEOMETRY,
-    train_jitter=Jitter(centre=3.0, scale=0.25),
-    test_jitter=Jitter(centre=4.0, scale=0.35),
-    augmentation=Augmentation(blur=0.1),
+    first_jitter=Jitter(centre=0.3, scale=0.08),  # the tracker's first frame has the target in the middle
+    train_jitter=Jitter(centre=2.5, scale=0.2, aspect=0.15),
+    test_jitter=Jitter(centre=3.0, scale=0.3, aspect=0.2),
+    augmentation=Augmentation(
+        brightness=0.25, contrast=0.25, colour=0.08, blur=0.1, motion=0.1, coarse=0.15, cover=0.1
+    ),
 )
 #: what the tracker does differently on this network than on the published ones, see docs/training.md
 TRACKER = {
     "image_sample_size": 256,
     "search_area_scale": 4.5,
-    "learning_rate": 0.02,
+    "box_refinement_space": "edges",
+    "box_refinement_step_length": 0.1,  # of an energy, whose gradients are larger than those of an overlap
     "train_skipping": 5,
-    "step_length": 0.015,
-    "target_not_found_threshold": 0.2,
-    "window_output": True,
-    "perform_hn_without_windowing": True,
-    "interpolate_peak": True,
-    "scale_step": 1.04,
-    "scale_patch_part": 0.375,
-    "box_refinement_iter": 3,
-    "refinement_weight": 0.25,
+    "learning_rate": 0.02,
 }
 
 
@@ -64,24 +66,15 @@ TRACKER = {
 class Amounts:
     """How much of everything."""
 
-    part_size: int = 500  # examples of each part of the cache
-    synthetic_parts: int = 4
-    real_parts: int = 3
-    validation_size: int = 240  # examples of the validation sequences, for the log alone
-    classifier_epochs: int = 10
-    boxes_epochs: int = 9
+    part_size: int = 1000  # examples of each part of the cache
+    parts: int = 14
+    validation_size: int = 400  # examples of held-out videos, for the log alone
+    classifier_epochs: int = 3
+    boxes_epochs: int = 6
     batch_size: int = 16
 
 
-SMOKE = Amounts(
-    part_size=4,
-    synthetic_parts=1,
-    real_parts=0,
-    validation_size=0,
-    classifier_epochs=1,
-    boxes_epochs=1,
-    batch_size=2,
-)
+SMOKE = Amounts(part_size=4, parts=1, validation_size=0, classifier_epochs=1, boxes_epochs=1, batch_size=2)
 
 
 def build(options: RunOptions) -> TrainingPlan:
@@ -96,11 +89,12 @@ def build(options: RunOptions) -> TrainingPlan:
     return TrainingPlan(
         actor=DimpActor(
             network,
+            train_frames=TRAIN_FRAMES,
             weights=weights[options.only],
             label_sigma=0.9,
-            proposals=16,
-            overlap_window=160,
-            overlap_dropout=0.45,
+            proposals=32,
+            overlap_window=192,
+            box_loss="density",
         ),
         examples=FeatureCache(training),
         validation=FeatureCache(validation) if validation else None,
@@ -110,7 +104,7 @@ def build(options: RunOptions) -> TrainingPlan:
         epochs=epochs,
         batch_size=amounts.batch_size,
         learning_rate_factor=cosine_decay(epochs),
-        gradient_clip=None if options.only == "boxes" else 100.0,
+        gradient_clip=10.0 if options.only == "boxes" else 100.0,
         frozen=[network.feature_extractor],
     )
 
@@ -131,44 +125,58 @@ def parameter_groups(network: DiMPNet, only: str | None) -> list[dict]:
     classifier = network.classifier
     groups = {
         "classifier": [
-            {"params": list(classifier.feature_extractor.parameters()), "lr": 2e-4},
-            {"params": list(classifier.filter_initializer.parameters()), "lr": 1e-4},
+            {"params": list(classifier.feature_extractor.parameters()), "lr": 5e-4},
+            {"params": list(classifier.filter_initializer.parameters()), "lr": 2e-4},
             {"params": list(classifier.filter_optimizer.parameters()), "lr": 1e-3},
         ],
-        "boxes": [{"params": list(network.bb_regressor.parameters()), "lr": 1e-3, "weight_decay": 1e-3}],
+        "boxes": [{"params": list(network.bb_regressor.parameters()), "lr": 1e-3}],
     }
     return groups["classifier"] + groups["boxes"] if only is None else groups[only]
 
 
 def make_caches(network: nn.Module, options: RunOptions, amounts: Amounts) -> list[Path]:
     """Builds the parts of the cache, several at a time where `options.workers` allows."""
+    make = drawn_examples if options.smoke else training_examples
     parts = [
-        CachePart(f"synthetic_{number}", partial(synthetic_examples, options.smoke, amounts.part_size, number))
-        for number in range(amounts.synthetic_parts)
-    ]
-    parts += [
-        CachePart(f"real_{number}", partial(real_examples, "real_train", amounts.part_size, number))
-        for number in range(amounts.real_parts)
+        CachePart(f"training_{number:02d}", partial(make, amounts.part_size, number)) for number in range(amounts.parts)
     ]
     if amounts.validation_size:
-        parts.append(CachePart("validation_0", partial(real_examples, "real_validation", amounts.validation_size, 0)))
+        parts.append(CachePart("validation_0", partial(held_out_examples, amounts.validation_size)))
     what = {"taps": NETWORK["taps"], "geometry": [GEOMETRY.output_side, GEOMETRY.search_area], "seed": options.seed}
     return build_caches(options.cache_folder, parts, network.feature_extractor, LAYERS, what, options.workers)
 
 
-def synthetic_examples(smoke: bool, length: int, number: int) -> DimpExamples:
-    """Part `number` of the synthetic examples."""
-    if smoke:
-        bank = SpriteBank()
-    else:
-        real = FolderVideos(training_path("sequences_path"), read_split("real_train"))
-        bank = SpriteBank(training_path("sprites_path"), real.some_files(every=60))
-    videos = SyntheticVideos(bank, length=10**6, seed=number)
-    sampler = ExampleSampler([videos], [1.0], max_gap=40)
+def training_examples(length: int, number: int) -> DimpExamples:
+    """Part `number` of the examples: photographs, parts of what they show, and videos with masks."""
+    datasets = _sources()
+    sampler = ExampleSampler(list(datasets), list(datasets.values()), MAX_GAP, TRAIN_FRAMES, TEST_FRAMES)
     return DimpExamples(sampler, PROCESSING, length, seed=1000 + number)
 
 
-def real_examples(split: str, length: int, number: int) -> DimpExamples:
-    """Part `number` of the examples from real sequences."""
-    videos = FolderVideos(training_path("sequences_path"), read_split(split))
-    return DimpExamples(ExampleSampler([videos], [1.0], max_gap=60), PROCESSING, length, seed=2000 + number)
+@lru_cache(maxsize=1)
+def _sources() -> dict[VideoDataset, float]:
+    stills = training_path("stills_path")
+    voc = VocStills(stills)
+    birds = [CubStills(path.parent) for path in sorted(stills.glob("**/bounding_boxes.txt"))]
+    return {
+        voc: 0.42,
+        coco_parts(stills): 0.08,
+        **dict.fromkeys(birds, 0.04),
+        VocStills(stills, parts=True): 0.06,
+        StillParts(voc): 0.15,
+        MaskVideos(training_path("davis_path"), without=read_split("davis_held_out")): 0.25,
+    }
+
+
+def held_out_examples(length: int) -> DimpExamples:
+    """Examples of videos that are never trained on, for the log."""
+    videos = MaskVideos(training_path("davis_path"), only=read_split("davis_held_out"))
+    sampler = ExampleSampler([videos], [1.0], MAX_GAP, TRAIN_FRAMES, TEST_FRAMES)
+    return DimpExamples(sampler, PROCESSING, length, seed=5000)
+
+
+def drawn_examples(length: int, number: int) -> DimpExamples:
+    """Examples of synthetic videos without a bank of sprites, to see that everything runs."""
+    videos = SyntheticVideos(SpriteBank(), length=10**6, seed=number)
+    sampler = ExampleSampler([videos], [1.0], MAX_GAP, TRAIN_FRAMES, TEST_FRAMES)
+    return DimpExamples(sampler, PROCESSING, length, seed=number)

@@ -1,7 +1,7 @@
 """RT-MDNet on AlexNet's frozen first convolutions: the small network that ships with the package.
 
 Features of all boxes are computed once and cached; fc4 and fc5 learn what tells a target from its surroundings, across
-many domains (videos) with a branch each. Sources: synthetic videos and the training part of the real sequences.
+many domains (videos) with a branch each. Sources: synthetic videos and videos with masks.
 """
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ltr.admin.environment import training_path
 from ltr.data.box_feature_cache import BoxFeatureCache, build_box_cache
 from ltr.data.mdnet_examples import BoxCounts, MdnetExamples
 from ltr.dataset.base import VideoDataset
-from ltr.dataset.folder import FolderVideos, read_split
+from ltr.dataset.folder import read_split
+from ltr.dataset.masks import MaskVideos
 from ltr.dataset.sprites import SpriteBank
 from ltr.dataset.synthetic import SyntheticVideos
 from ltr.models.tracking.mdnet import MDNet, alexnet_convolutions, mdnet
@@ -78,7 +79,7 @@ def make_videos(smoke: bool, amounts: Amounts) -> list[tuple[VideoDataset, int]]
     synthetic = SyntheticVideos(bank, amounts.synthetic_domains, seed=77)
     videos: list[tuple[VideoDataset, int]] = [(synthetic, number) for number in range(len(synthetic))]
     if amounts.real_domains:
-        real = FolderVideos(training_path("sequences_path"), read_split("real_train"))
+        real = MaskVideos(training_path("davis_path"), without=read_split("davis_held_out"))
         videos += [(real, number) for number in range(len(real))]
     return [(dataset, number) for dataset, number in videos if dataset.track(number).visible.any()]
 

@@ -61,21 +61,13 @@ class AtomObjective(SquaredObjective):
         height, width = self.features.shape[-2:]
         return SquaredObjective.scores(self, filters)[..., :height, :width]
 
-    def pull(self, maps: Tensor, kernel: int) -> Tensor:
-        return SquaredObjective.pull(self, _whole(maps, kernel), kernel)
-
-    def pull_each(self, maps: Tensor, kernel: int) -> Tensor:
-        return SquaredObjective.pull_each(self, _whole(maps, kernel), kernel)
+    def whole_maps(self, maps: Tensor, kernel: int) -> Tensor:
+        missing = 1 - kernel % 2
+        return F.pad(maps, (0, missing, 0, missing)) if missing else maps
 
     def sample(self, index: int) -> AtomObjective:
         parts = (one_sample(values, index) for values in (self.features, self.label, self.weight))
         return AtomObjective(*parts, self.regularisation, self.slope_length)
-
-
-def _whole(maps: Tensor, kernel: int) -> Tensor:
-    """Maps of the whole correlation's size, zero where the scores were left out."""
-    missing = 1 - kernel % 2
-    return F.pad(maps, (0, missing, 0, missing)) if missing else maps
 
 
 @dataclass(slots=True)
@@ -149,7 +141,7 @@ class Linearisation:
     def _pull(self, maps: Tensor) -> Tensor:
         """Adjoint of :meth:`_scores_of`."""
         kernel = self.filters.shape[-1]
-        whole = _whole(maps, kernel)[0, :, None]  # (N, 1, H', W')
+        whole = self.problem.whole_maps(maps, kernel)[0, :, None]  # (N, 1, H', W')
         back = F.conv_transpose2d(whole, self.filters, padding=kernel // 2)  # (N, c, H, W), in the projected features
         in_projection = (back.flatten(2) @ self.joint.features.flatten(2).transpose(1, 2)).sum(0)
         return torch.cat([self.problem.pull(maps, kernel).flatten(), in_projection.flatten()])

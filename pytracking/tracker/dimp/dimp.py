@@ -29,12 +29,13 @@ from pytracking.tracker.dimp.learner import (
 )
 from pytracking.tracker.dimp.localization import Flag, Localizer
 from pytracking.tracker.dimp.memory import SampleMemory
-from pytracking.tracker.dimp.network import load_dimp_network
+from pytracking.tracker.dimp.network import describe_computing, load_dimp_network, with_engine
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.refinement import BoxRefiner
 from pytracking.tracker.dimp.scale_search import scale_factor
 from pytracking.tracker.dimp.score_maps import preprocess, sum_around
 from pytracking.utils.device import select_device
+from pytracking.utils.threads import in_own_threads
 
 
 class DimpTracker(BaseTracker):
@@ -49,7 +50,9 @@ class DimpTracker(BaseTracker):
 
     def __init__(self, params: DimpParams, network: DiMPNet | None = None) -> None:
         self.device = select_device(params.device)
-        self.network = network or self.load_network(params)
+        self.network = network or with_engine(self.load_network(params), params, self.device)
+        self.computing = describe_computing(self.network, params)
+        self.torch_threads = self.computing["torch_threads"]
         super().__init__(params)
         self.learner = self.make_learner()
         self.guard = UpdateGuard(self._remedy())
@@ -77,6 +80,7 @@ class DimpTracker(BaseTracker):
             return "This learner finds its own step lengths, so the features or the network's weights are at fault."
         return f"step_length={self.params.step_length:g} is too large for this network: try a third of it."
 
+    @in_own_threads
     @torch.no_grad()
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any]:
         """Starts on ``info["init_bbox"]``; ``info["seed"]`` (default 0) fixes everything random."""
@@ -160,6 +164,7 @@ class DimpTracker(BaseTracker):
         }
         return Localizer(**stated | options)
 
+    @in_own_threads
     @torch.no_grad()
     def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
         """Finds the target in the next frame; see :meth:`BaseTracker.track` for the output."""
@@ -218,6 +223,7 @@ class DimpTracker(BaseTracker):
             border=params.border_mode,
             max_scale_change=params.patch_max_scale_change,
             device=self.device,
+            fast=self.network.engine is not None,
         )
         return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
 
@@ -235,6 +241,7 @@ class DimpTracker(BaseTracker):
                 convention=params.crop_convention,
                 border="replicate",
                 device=self.device,
+                fast=self.network.engine is not None,
             )
             return patch
 

@@ -8,6 +8,8 @@ from typing import Any, Literal
 from pytracking.features.crop import BorderMode, Convention
 from pytracking.tracker.base import TrackerParams, compared
 
+RefinementSpace = Literal["default", "edges", "relative"]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AugmentationParams:
@@ -106,7 +108,7 @@ class DimpParams(TrackerParams):
     box_jitter_pos: float = 0.1  # of the random boxes, target sizes
     box_jitter_sz: float = 0.5  # of the random boxes, target sizes
     maximal_aspect_ratio: float = 6.0
-    box_refinement_space: Literal["default", "relative"] = "default"  # what is climbed in, see refinement.py
+    box_refinement_space: RefinementSpace = "default"  # what a step changes, see refinement.py
     box_refinement_iter: int = 5
     box_refinement_step_length: float | tuple[float, float] = 1.0  # or one for positions and one for sizes
     box_refinement_step_decay: float = 1.0

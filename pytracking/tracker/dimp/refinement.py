@@ -1,7 +1,8 @@
 """Box refinement: climbing what the box head predicts, the overlap with the target or the log-density of the box.
 
-Boxes move in one of two spaces. ``default``: pixels, each box's steps in units of its own size. ``relative``: centres
-in units of the first box's size, and logarithms of sizes; these are the coordinates that log-densities are learnt in.
+Boxes move in one of three spaces. ``default``, as published: x, y, w, h in pixels, each box's steps in units of its own
+size. ``edges``: the four edges, likewise; all are treated alike, so a wrong size is corrected in fewer steps.
+``relative``: centres in units of the first box's size, and logarithms of sizes; PrDiMP's densities are learnt in these.
 """
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ltr.models.bbreg import LocalIoU
-from pytracking.tracker.dimp.params import DimpParams
+from pytracking.tracker.dimp.params import DimpParams, RefinementSpace
 
 
 class BoxRefiner:
@@ -44,7 +45,7 @@ class BoxRefiner:
             params.box_refinement_iter,
             params.box_refinement_step_length,
             params.box_refinement_step_decay,
-            relative=params.box_refinement_space == "relative",
+            params.box_refinement_space,
             undo=params.box_refinement_undo,
         )
         return best_mean(boxes.cpu().numpy(), overlaps.cpu().numpy(), params.iounet_k, params.maximal_aspect_ratio)
@@ -64,7 +65,14 @@ def jittered_boxes(
 
 
 class PixelSpace:
-    """Boxes ``x, y, w, h`` (n, 4) as they are."""
+    """Boxes ``x, y, w, h`` (n, 4) as they are.
+
+    Args:
+        boxes: (n, 4), before they move.
+    """
+
+    def __init__(self, boxes: Tensor) -> None:
+        self.unit = boxes[0, 2:]  # the first box's size
 
     def coordinates(self, boxes: Tensor) -> Tensor:
         return boxes
@@ -77,15 +85,23 @@ class PixelSpace:
         return gradient * boxes[:, 2:].repeat(1, 2)
 
 
-class RelativeSpace:
-    """Centres over the first box's size, and logarithms of sizes.
+class EdgeSpace(PixelSpace):
+    """Edges left, top, right, bottom (n, 4)."""
 
-    Args:
-        boxes: (n, 4), before they move; the first one's size stays the unit.
-    """
+    def coordinates(self, boxes: Tensor) -> Tensor:
+        return torch.cat([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], dim=1)
 
-    def __init__(self, boxes: Tensor) -> None:
-        self.unit = boxes[0, 2:]
+    def boxes(self, coordinates: Tensor) -> Tensor:
+        return torch.cat([coordinates[:, :2], coordinates[:, 2:] - coordinates[:, :2]], dim=1)
+
+    def uphill(self, boxes: Tensor, gradient: Tensor) -> Tensor:
+        """Moving left or top alone also changes the size; moving right or bottom changes nothing else."""
+        position, size = gradient[:, :2], gradient[:, 2:]
+        return super().uphill(boxes, torch.cat([position - size, size], dim=1))
+
+
+class RelativeSpace(PixelSpace):
+    """Centres over the first box's size, and logarithms of sizes."""
 
     def coordinates(self, boxes: Tensor) -> Tensor:
         return torch.cat([(boxes[:, :2] + boxes[:, 2:] / 2) / self.unit, boxes[:, 2:].log()], dim=1)
@@ -100,14 +116,17 @@ class RelativeSpace:
         return torch.cat([position * self.unit, boxes[:, 2:] * (size - position / 2)], dim=1)
 
 
+SPACES = {"default": PixelSpace, "edges": EdgeSpace, "relative": RelativeSpace}
+
+
 def climb(
     boxes: Tensor,
     overlap: LocalIoU,
     iterations: int,
     step_length: float | tuple[float, float],
     decay: float,
+    space: RefinementSpace = "default",
     *,
-    relative: bool = False,
     undo: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Gradient ascent of every box on its own.
@@ -118,7 +137,7 @@ def climb(
         iterations: at least one.
         step_length: for all coordinates, or one for positions and one for sizes.
         decay: factor on the step length: after each iteration, or as ``undo`` says.
-        relative: see the module's text.
+        space: see the module's text.
         undo: with a decay below 1, a box whose value did not rise takes its last move back and its steps get shorter;
             the others keep their step length.
 
@@ -127,7 +146,9 @@ def climb(
     """
     if iterations < 1:
         raise ValueError(f"box_refinement_iter must be at least 1, got {iterations}; or set use_iou_net to False")
-    space = RelativeSpace(boxes) if relative else PixelSpace()
+    if space not in SPACES:
+        raise ValueError(f"box_refinement_space must be one of {', '.join(SPACES)}, got {space!r}")
+    space = SPACES[space](boxes)
     lengths = step_lengths(step_length, boxes)
     place, move, values = space.coordinates(boxes), torch.zeros_like(boxes), None
     undo = undo and decay < 1

@@ -1,0 +1,130 @@
+"""Annotated photographs as videos of one frame: sets in the layouts of Pascal VOC and CUB, and parts of their objects.
+
+A still teaches what published DiMP lets COCO teach: the same object in crops that are jittered, scaled and coloured
+independently. Objects that fill the picture, or are too small or too thin to show anything, are left out.
+"""
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb
+
+MINIMUM_SIDE = 20.0  # pixels
+AREA_RANGE = (0.001, 0.3)  # of the image
+MAXIMUM_ASPECT = 6.0
+
+
+def is_usable(box: np.ndarray, width: int, height: int, minimum_side: float = MINIMUM_SIDE) -> bool:
+    """Whether a box [x, y, w, h] of an image is worth training on."""
+    w, h = box[2:]
+    if not np.isfinite(box).all() or min(w, h) < minimum_side or max(w / h, h / w) > MAXIMUM_ASPECT:
+        return False
+    return bool(AREA_RANGE[0] <= w * h / (width * height) <= AREA_RANGE[1])
+
+
+class Stills(VideoDataset):
+    """Objects in photographs: one file and one box each."""
+
+    is_video = False
+
+    def __init__(self, name: str, objects: list[tuple[Path, tuple[float, float, float, float]]]) -> None:
+        self.name = name
+        self.files = [path for path, _ in objects]
+        self.boxes = np.array([box for _, box in objects], np.float32).reshape(-1, 4)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def track(self, index: int) -> Track:
+        return Track(self.boxes[index : index + 1], np.ones(1, bool))
+
+    def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
+        image = read_rgb(self.files[index])
+        return [image for _ in frame_ids]
+
+
+class VocStills(Stills):
+    """Objects of every pair of folders ``Annotations/*.xml`` and ``JPEGImages/*.jpg`` below `root`.
+
+    Args:
+        root: folder of one or more sets in VOC's layout.
+        parts: use the annotated parts of persons (heads, hands, feet) instead of whole objects.
+    """
+
+    def __init__(self, root: Path, parts: bool = False) -> None:
+        folders = [f for f in sorted(Path(root).glob("**/Annotations")) if (f.parent / "JPEGImages").is_dir()]
+        objects = [found for folder in folders for path in sorted(folder.glob("*.xml")) for found in _voc(path, parts)]
+        if not objects:
+            raise DatasetNotFoundError(f"no usable objects in Annotations/*.xml with JPEGImages beside it below {root}")
+        super().__init__("voc parts" if parts else "voc", objects)
+
+
+def _voc(path: Path, parts: bool) -> list[tuple[Path, tuple[float, float, float, float]]]:
+    tree = ElementTree.parse(path).getroot()
+    width, height = (int(float(tree.findtext(f"size/{side}") or 0)) for side in ("width", "height"))
+    image = path.parent.parent / "JPEGImages" / f"{path.stem}.jpg"
+    if not width or not height or not image.is_file():
+        return []
+    found = []
+    for node in tree.iter("object"):
+        if not parts and "1" in (node.findtext("difficult"), node.findtext("truncated")):
+            continue
+        for owner in node.iter("part") if parts else [node]:
+            left, top, right, bottom = (float(owner.findtext(f"bndbox/{k}")) for k in ("xmin", "ymin", "xmax", "ymax"))
+            box = (left - 1, top - 1, right - left + 1, bottom - top + 1)  # VOC counts pixels from 1, ends included
+            if is_usable(np.array(box), width, height):
+                found.append((image, box))
+    return found
+
+
+class CubStills(Stills):
+    """Birds of Caltech-UCSD: ``images.txt``, ``bounding_boxes.txt`` and those of the ``images`` that are there."""
+
+    def __init__(self, root: Path) -> None:
+        root = Path(root)
+        if not (root / "bounding_boxes.txt").is_file():
+            raise DatasetNotFoundError(f"{root / 'bounding_boxes.txt'} is absent: name the folder CUB_200_2011")
+        files = dict(line.split() for line in (root / "images.txt").read_text().splitlines() if line.strip())
+        objects = []
+        for line in (root / "bounding_boxes.txt").read_text().splitlines():
+            number, *values = line.split()
+            path = root / "images" / files[number]
+            small = cv2.imread(str(path), cv2.IMREAD_REDUCED_GRAYSCALE_8) if path.is_file() else None
+            box = tuple(float(value) for value in values)
+            if small is not None and is_usable(np.array(box), small.shape[1] * 8, small.shape[0] * 8):
+                objects.append((path, box))
+        super().__init__("cub", objects)
+
+
+class StillParts(VideoDataset):
+    """A random part of each object as the target, so that a network fits what was marked and not what looks whole.
+
+    Args:
+        stills: source of objects.
+        share: range of the part's width and height, in those of the object.
+    """
+
+    is_video = False
+
+    def __init__(self, stills: Stills, share: tuple[float, float] = (0.35, 0.75)) -> None:
+        self.stills, self.share = stills, share
+        self.name = f"parts of {stills.name}"
+        large = stills.boxes[:, 2:].min(1) * share[0] >= MINIMUM_SIDE
+        self.indices = np.flatnonzero(large)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def track(self, index: int) -> Track:
+        box = self.stills.boxes[self.indices[index]]
+        rng = np.random.default_rng([7, int(self.indices[index])])
+        size = box[2:] * rng.uniform(*self.share, 2)
+        corner = box[:2] + (box[2:] - size) * rng.random(2)
+        return Track(np.concatenate([corner, size])[None].astype(np.float32), np.ones(1, bool))
+
+    def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
+        return self.stills.frames(int(self.indices[index]), frame_ids)

@@ -1,0 +1,19 @@
+"""Parameters of NanoTrack."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytracking.tracker.base import TrackerParams
+
+
+@dataclass(kw_only=True, slots=True)
+class NanoTrackParams(TrackerParams):
+    head_weights: str  # file name of the second network, in the folder of the first
+    template_side: int = 127  # pixels
+    search_side: int = 255  # pixels
+    stride: int = 16  # search pixels for each cell of the score map
+    context: float = 0.5  # margin around the target, mean sides
+    size_penalty: float = 0.138  # on boxes of another size or shape than the last
+    window_influence: float = 0.455  # share of the cosine window in the score
+    size_rate: float = 0.348  # part of a certain new size that is believed
+    minimum_side: float = 10.0  # of the target, pixels
