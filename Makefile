@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 PY := $(VENV)/bin/python
 SETUP := pyproject.toml constraints.txt install.sh tools/opencv-python/pyproject.toml
-TEST_EXTRAS := dev,jpeg,vot,web,ray,train
+TEST_EXTRAS := dev,jpeg,video,vot,web,ray,train
 DEMO ?= rls_dimp default
 
 .PHONY: demo test lint clean

@@ -8,7 +8,7 @@ usage() {
 usage: ./install.sh [--venv DIR] [--extras a,b] [--cuda [cu126]] [--headless] [--python PYTHON]
 
   --venv DIR       the environment to create or use (default: .venv); --venv none: the active one
-  --extras a,b     optional parts, see pyproject.toml: jpeg, vot, train, web, ray, dev (default: jpeg)
+  --extras a,b     optional parts, see pyproject.toml: jpeg, video, vot, train, web, ray, dev (default: jpeg)
   --cuda [TAG]     torch with CUDA: PyPI's build, or the one for a CUDA version such as cu126 (default: CPU only,
                    which saves several gigabytes)
   --headless       OpenCV without windows, for machines without libGL

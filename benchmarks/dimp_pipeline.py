@@ -90,7 +90,7 @@ def run(tracker: DimpTracker, watch: Stopwatch, count: int) -> None:
     watch.wrap(network, "classification_features", "classification features")
     watch.wrap(network.classifier, "classify", "scores")
     watch.wrap(target_iou, "_conv_relu", "IoU-Net convolutions")
-    watch.wrap(tracker, "_cut_patch", "crop")
+    watch.wrap(tracker, "cut_patch", "crop")
     watch.wrap(tracker, "localize", "localise")
     watch.wrap(tracker, "_refine", "refinement")
     watch.wrap(tracker, "_learn", "learn")

@@ -17,8 +17,9 @@ from pathlib import Path
 
 from pytracking.evaluation import Tracker, get_dataset
 from pytracking.evaluation.environment import apply_flags
-from pytracking.evaluation.running import run_dataset, torch_threads
+from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.sequence import Sequence, SequenceList
+from pytracking.utils.threads import threads_of_each
 
 ENGINES = ("local", "ray")
 WAIT = 0.05  # seconds a frame of the waiting tracker
@@ -81,7 +82,7 @@ def pool_of(engine: str, workers: int):
 
     from experiments.engines.ray_cluster import THREAD_VARIABLES, RayPool
 
-    variables = dict.fromkeys(THREAD_VARIABLES, str(torch_threads(workers)))
+    variables = dict.fromkeys(THREAD_VARIABLES, str(threads_of_each(workers)))
     ray.init(num_cpus=workers, runtime_env={"env_vars": variables}, log_to_driver=False, include_dashboard=False)
     try:
         with RayPool() as pool:
@@ -97,7 +98,8 @@ def draw(path: Path, tracking: dict, waiting: dict) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
-    titles = ("tracking: limited by 2 cores" if torch_threads(1) == 2 else "tracking", "waiting: the engine's own cost")
+    limited = "tracking: limited by 2 cores" if threads_of_each(1) == 2 else "tracking"
+    titles = (limited, "waiting: the engine's own cost")
     for axis, values, title in zip(axes, (tracking, waiting), titles, strict=True):
         counts = sorted({workers for _, workers in values})
         one = values[next(iter(values))]

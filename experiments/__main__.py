@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from experiments.families import of_family
 from experiments.planning import plan_job, plan_table
 from experiments.running import NothingToRunError, SequencesFailedError, run_experiment
 from experiments.selection import Job, Selection, jobs_of
@@ -15,6 +16,7 @@ from experiments.tables import experiment_names, get_experiment
 from pytracking.evaluation.environment import ConfigError, apply_flags
 from pytracking.evaluation.run_record import ChangedRunError
 from pytracking.evaluation.tracker import MissingWeightsError, UnknownTrackerError
+from pytracking.utils.threads import state_most_threads
 
 USER_ERRORS = (
     NothingToRunError, ChangedRunError, ConfigError, MissingWeightsError, UnknownTrackerError, KeyError, ValueError,
@@ -35,6 +37,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     for name, text in texts.items():
         command = commands.add_parser(name, help=text)
         command.add_argument("experiment", help="a name from `list`")
+        command.add_argument("--family", default="dimp", help="whose trackers: dimp, prdimp, super_dimp, atom")
         command.add_argument("--runs", type=int, help="repetitions instead of the paper's number")
         command.add_argument("--trackers", nargs="+", metavar="LABEL", help="only these rows")
         command.add_argument("--sequences", nargs="+", metavar="NAME", help="only these sequences")
@@ -43,6 +46,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
         command.add_argument("--network_path", help="folder of network weights")
         if name in ("plan", "run"):
             command.add_argument("--workers", type=int, default=_cores(), help="processes (default: one a core)")
+            command.add_argument("--cpu_threads", type=int, metavar="N", help="most threads of each process")
         if name == "plan":
             command.add_argument("--no-probe", action="store_true", help="do not try trackers to measure their speed")
         if name == "run":
@@ -86,12 +90,16 @@ def _list() -> int:
 
 def _command(args: argparse.Namespace) -> int:
     experiment = get_experiment(args.experiment)
+    if args.family != "dimp":
+        experiment = of_family(experiment, args.family)
     selection = Selection(
         runs=args.runs,
         trackers=tuple(args.trackers) if args.trackers else None,
         sequences=tuple(args.sequences) if args.sequences else None,
         dataset=args.dataset,
     )
+    if args.command in ("plan", "run"):
+        state_most_threads(args.cpu_threads)
     jobs = jobs_of(experiment, selection)
     if args.command == "plan":
         plans = [plan for job in jobs for plan in plan_job(job, args.workers, probe=not args.no_probe)]

@@ -10,9 +10,9 @@ from experiments.selection import Job
 from pytracking.evaluation import SequenceList, Tracker
 from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.evaluation.results import is_complete, read_times, times_file
-from pytracking.evaluation.running import torch_threads
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.progress import progress_bar
+from pytracking.utils.threads import thread_variables, threads_of_each
 
 BYTES_A_FRAME = 50  # boxes, time and score of one frame as text
 PROBE_FRAMES = 45  # two of DiMP's updates, which come every 20th frame
@@ -90,10 +90,11 @@ def probe_speed(tracker: Tracker, sequences: SequenceList, workers: int) -> Spee
     """Runs the tracker on the first frames of a few sequences, with the threads that one of so many workers has."""
     import torch
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(torch_threads(workers))
+    before, threads = torch.get_num_threads(), threads_of_each(workers)
+    torch.set_num_threads(threads)
     try:
-        tracking = tracker.create_tracker()
+        with thread_variables(threads):
+            tracking = tracker.create_tracker()
         tries = [_time_frames(tracking, sequence) for sequence in probed_sequences(sequences)]
     finally:
         torch.set_num_threads(before)

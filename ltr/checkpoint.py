@@ -19,6 +19,9 @@ FORMAT = "rls-tracking checkpoint"
 NETWORKS = (
     "ltr.models.tracking.dimpnet.dimpnet18",
     "ltr.models.tracking.dimpnet.dimpnet50",
+    "ltr.models.tracking.dimpnet.dimpnet50_simple",
+    "ltr.models.tracking.dimpnet.klcedimpnet18",
+    "ltr.models.tracking.dimpnet.klcedimpnet50",
     "ltr.models.tracking.dimpnet.dimpnet_mobile",
     "ltr.models.tracking.mdnet.mdnet",
     "ltr.models.bbreg.atom.atom_resnet18",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 BUNDLED = Path(__file__).with_name("bundled")
 SUFFIX = ".pth"
+SUFFIXES = (SUFFIX, ".pth.tar")  # both are ordinary checkpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,26 @@ KNOWN: dict[str, KnownWeights] = {
         KnownWeights(
             "dimp18.pth", "DiMP on ResNet-18 (Bhat et al., 2019)", _ZOO,
             _drive("1MAjrRJDCbL0DSjUKFyDkUuYS1-cYBNjk"), network=_DIMP + "dimpnet18",
+        ),
+        KnownWeights(
+            "prdimp50.pth.tar", "PrDiMP on ResNet-50 (Danelljan et al., 2020)", _ZOO,
+            _drive("1zbQUVXKsGvBEOc-I1NuGU6yTMPth_aI5"), network=_DIMP + "klcedimpnet50",
+        ),
+        KnownWeights(
+            "prdimp18.pth.tar", "PrDiMP on ResNet-18 (Danelljan et al., 2020)", _ZOO,
+            _drive("1ycm3Uu63j-uCkz4qt0SG6rY_k5UFlhVo"), network=_DIMP + "klcedimpnet18",
+        ),
+        KnownWeights(
+            "super_dimp.pth.tar", "SuperDiMP on ResNet-50 (pytracking, 2020)", _ZOO,
+            _drive("1qDptswis2FxihLRYLVRGDvx6aUoAVVLv"), network=_DIMP + "dimpnet50",
+        ),
+        KnownWeights(
+            "super_dimp_simple.pth.tar", "SuperDiMP-simple on ResNet-50 (pytracking, 2021)", _ZOO,
+            _drive("1lzwdeX9HBefQwznMaX5AKAGda7tqeQtg"), network=_DIMP + "dimpnet50_simple",
+        ),
+        KnownWeights(
+            "atom_default.pth", "ATOM on ResNet-18 (Danelljan et al., 2019)", _ZOO,
+            _drive("1VNyr-Ds0khjM0zaq6lU-xfY74-iWxBvU"), network="ltr.models.bbreg.atom.atom_resnet18",
         ),
         KnownWeights(
             "rt-mdnet.pth", "RT-MDNet trained on ImageNet-Vid (Jung et al., 2018)", "https://github.com/IlchaeJung/RT-MDNet",
@@ -105,7 +126,9 @@ def find_weights(name: str, search_dirs: list[Path]) -> Path | None:
     if not name:
         raise ValueError("the name of a network is empty")
     given = Path(name).expanduser()
-    names = [given.name] if given.name.endswith(SUFFIX) else [given.name + SUFFIX, given.name]
+    names = [given.name]
+    if not given.name.endswith(SUFFIXES):
+        names = [given.name + suffix for suffix in SUFFIXES] + names
     if given.is_absolute() or len(given.parts) > 1:
         return next((given.with_name(n) for n in names if given.with_name(n).is_file()), None)
     folders = [*(Path(folder) for folder in search_dirs if folder is not None), cache_dir(), BUNDLED]

@@ -28,5 +28,7 @@ def load(name: str, param: str = "default", *, seed: int = 0, **overrides: Any) 
         MissingWeightsError: if its network is not on this machine.
     """
     from pytracking.evaluation.handle import TrackerHandle  # here so that `import pytracking` stays instant
+    from pytracking.utils.notices import plain_warnings
 
-    return TrackerHandle(name, param, seed=seed, overrides=overrides)
+    with plain_warnings():
+        return TrackerHandle(name, param, seed=seed, overrides=overrides)

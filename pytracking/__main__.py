@@ -1,4 +1,4 @@
-"""``python -m pytracking COMMAND``: one module of ``pytracking.cli`` a command, imported only when it is asked for."""
+"""``python -m pytracking COMMAND``: one module of ``pytracking.cli`` each, imported only when it is asked for."""
 from __future__ import annotations
 
 import argparse
@@ -7,6 +7,7 @@ import os
 import sys
 
 from pytracking.evaluation.environment import ConfigError
+from pytracking.utils.notices import show_warnings_plainly
 
 COMMANDS = {
     "doctor": "what is installed, which weights and datasets are found, and what to do about the rest",
@@ -16,6 +17,7 @@ COMMANDS = {
     "pack": "result files as a benchmark's submission",
     "play": "a sequence with several trackers' boxes, as a page or a video",
     "vot": "workspaces, runs and reports of the VOT toolkit",
+    "export": "a network's parts as ONNX files, with an example that tracks with numpy and onnxruntime alone",
     "serve": "a page in the browser that tracks your own video",
 }
 
@@ -26,6 +28,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.epilog = "commands:\n" + "\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items())
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     command = parser.parse_args(argv[:1]).command
+    show_warnings_plainly()
     module = importlib.import_module(f"pytracking.cli.{command}")
     command_parser = argparse.ArgumentParser(prog=f"python -m pytracking {command}", description=COMMANDS[command])
     module.add_arguments(command_parser)

@@ -12,6 +12,7 @@ import pkgutil
 import sys
 from collections.abc import Callable
 
+from pytracking.cli.computing import add_computing_options, apply_computing_options
 from pytracking.cli.summary import exit_code, show_results
 from pytracking.evaluation import SequenceList, Tracker
 from pytracking.evaluation.environment import apply_flags
@@ -29,6 +30,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--overwrite", action="store_true", help="move results of other settings or data away first")
     parser.add_argument("--results_path", help="folder of result files")
     parser.add_argument("--network_path", help="folder of network weights")
+    add_computing_options(parser)
     return parser.parse_args(argv)
 
 
@@ -52,6 +54,7 @@ def find_experiment(module_name: str, name: str) -> Callable[[], tuple[list[Trac
 
 def run(args: argparse.Namespace) -> int:
     apply_flags(results_path=args.results_path, network_path=args.network_path)
+    apply_computing_options(args)
     trackers, sequences = find_experiment(args.experiment_module, args.experiment_name)()
     report = run_dataset(
         sequences, trackers, args.threads, debug=args.debug, rerun=args.rerun, overwrite=args.overwrite

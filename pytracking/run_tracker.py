@@ -6,6 +6,7 @@ import ast
 import sys
 from typing import Any
 
+from pytracking.cli.computing import add_computing_options, apply_computing_options
 from pytracking.cli.summary import exit_code, show_results
 from pytracking.evaluation import SequenceList, Tracker, get_dataset
 from pytracking.evaluation.environment import apply_flags
@@ -29,6 +30,7 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a parameter")
     parser.add_argument("--results_path", help="folder of result files")
     parser.add_argument("--network_path", help="folder of network weights")
+    add_computing_options(parser)
     return parser.parse_args(argv)
 
 
@@ -59,6 +61,7 @@ def select_sequences(dataset: SequenceList, sequence: str | None) -> SequenceLis
 
 def run(args: argparse.Namespace) -> int:
     apply_flags(results_path=args.results_path, network_path=args.network_path)
+    apply_computing_options(args)
     overrides = parse_overrides(args.set) | ({"device": args.device} if args.device else {})
     tracker = Tracker(
         args.tracker_name,

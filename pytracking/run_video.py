@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +12,16 @@ import numpy as np
 from tqdm import tqdm
 
 import pytracking
+from pytracking.cli.computing import add_computing_options, apply_computing_options
 from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.evaluation.handle import TrackerHandle
 from pytracking.evaluation.tracker import MissingWeightsError, UnknownTrackerError
 from pytracking.utils.boxes import BoxError
+from pytracking.utils.notices import show_warnings_plainly
+from pytracking.utils.video_writer import VideoWriter
 from pytracking.video.box_choice import NoBoxError, draw_with_mouse, has_screen
-from pytracking.video.overlay import VideoWriter, draw_output
-from pytracking.video.recorder import Recorder
+from pytracking.video.overlay import draw_output
+from pytracking.video.recorder import COMPLETE, Recorder
 from pytracking.video.sources import FrameSource, open_source
 from pytracking.video.tracking import READ_ERRORS, TrackedFrame, track_video
 from pytracking.video.window import Window
@@ -29,21 +33,27 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Track an object in a video, a folder of frames or a stream.")
     parser.add_argument("tracker_name", help="folder in pytracking/tracker, e.g. rls_dimp")
     parser.add_argument("tracker_param", help="file in pytracking/parameter/<tracker>, e.g. default")
-    parser.add_argument("video", help="video file, folder of frames, rtsp:// or http:// address")
+    parser.add_argument("video", help="video file, folder of frames, rtsp:// or http:// address, or demo:NAME")
     parser.add_argument("--optional_box", type=float, nargs=4, metavar=("X", "Y", "W", "H"), help="in the first frame")
+    parser.add_argument("--start_frame", type=int, default=1, metavar="N", help="counted from 1, which is the default")
     parser.add_argument("--save", type=Path, metavar="OUT.mp4", help="write a video with box, score and speed drawn")
     parser.add_argument("--save_results", action="store_true", help="write boxes, times and scores (txt, CSV, JSON)")
     parser.add_argument("--no_display", action="store_true", help="open no window")
     parser.add_argument("--results_path", help="folder of result files")
     parser.add_argument("--network_path", help="folder of network weights")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    add_computing_options(parser)
     return parser.parse_args(argv)
 
 
 def main(argv: list[str] | None = None) -> int:
     args = parse_arguments(argv)
     apply_flags(results_path=args.results_path, network_path=args.network_path)
+    show_warnings_plainly()
     try:
+        apply_computing_options(args)
+        if args.start_frame < 1:
+            raise ValueError("--start_frame must be at least 1")
         with open_source(args.video) as source:
             handle = pytracking.load(args.tracker_name, args.tracker_param, device=args.device)
             return track_and_write(handle, source, args)
@@ -58,21 +68,27 @@ def main(argv: list[str] | None = None) -> int:
 def track_and_write(handle: TrackerHandle, source: FrameSource, args: argparse.Namespace) -> int:
     """Runs the loop; Ctrl-C, a closed window and an unreadable frame keep what is done."""
     show = not args.no_display and has_screen()
+    if not (show or args.save or args.save_results):
+        print("there is no window to watch: boxes are written as with --save_results", file=sys.stderr)
+        args.save_results = True
     about = {
         "tracker": handle.spec.name,
         "parameter": handle.spec.parameter_name,
         "network": handle.spec.weights.name,
-        "video": args.video,
+        "video": os.path.abspath(args.video) if os.path.exists(args.video) else args.video,
         "fps": source.fps,
     }
-    recorder = Recorder(_results_folder(handle), source.name, about) if args.save_results else None
-    ended, code, tracked = "end of the video", 0, 0
+    recorder = None
+    if args.save_results:
+        recorder = Recorder(_results_folder(handle), source.name, about, first_frame=args.start_frame)
+    ended, code, tracked = COMPLETE, 0, 0
     with contextlib.ExitStack() as stack:
         writer = stack.enter_context(VideoWriter(args.save, source.fps)) if args.save else None
         window = stack.enter_context(Window(f"{handle.spec.display_name}: {source.name}")) if show else None
-        bar = stack.enter_context(tqdm(total=source.length, unit="frame", dynamic_ncols=True))
+        total = source.length and max(0, source.length - args.start_frame + 1)
+        bar = stack.enter_context(tqdm(total=total, unit="frame", dynamic_ncols=True))
         try:
-            for step in track_video(handle, source, _box_chooser(args, show)):
+            for step in track_video(handle, source, _box_chooser(args, show), args.start_frame - 1):
                 _write_step(step, recorder, writer, window)
                 tracked += 1
                 bar.update()

@@ -8,8 +8,10 @@ import argparse
 import sys
 
 import pytracking
+from pytracking.cli.computing import add_computing_options, apply_computing_options
 from pytracking.evaluation.environment import apply_flags
 from pytracking.run_video import USER_ERRORS
+from pytracking.utils.notices import show_warnings_plainly
 from pytracking.video.box_choice import NoBoxError, draw_with_mouse, has_screen
 from pytracking.video.overlay import draw_output
 from pytracking.video.sources import FrameSource, open_source
@@ -23,13 +25,16 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--camera", default="0", help="number of the camera, or an rtsp:// or http:// address")
     parser.add_argument("--network_path", help="folder of network weights")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    add_computing_options(parser)
     return parser.parse_args(argv)
 
 
 def main(argv: list[str] | None = None) -> int:
     args = parse_arguments(argv)
     apply_flags(network_path=args.network_path)
+    show_warnings_plainly()
     try:
+        apply_computing_options(args)
         if not has_screen():
             raise NoBoxError(
                 "a camera needs a window, and there is no screen here; try `python -m pytracking serve`"

@@ -6,13 +6,21 @@ import threading
 import torch
 from torch import Tensor
 
-from .aligned import aligned_length, aligned_zeros
-
+SMALL_DIM = 1024  # up to this length of an input, arithmetic on whole p x p matrices is cheap
 _LOW_SCALE = 2.0**-24  # remainders of float32 rows are at most this, so divided by it they suit float16
-_WIDENED_ENTRIES = 2**17  # of Q, in the core's precision at once: 1 MiB, beside the memory that P itself holds
-_SMALL_DIM = 1024
+_WIDENED_ENTRIES = 2**18  # of Q, in the core's precision at once: 2 MiB, beside the memory that P itself holds
 _GROWTH = 20  # rows by which a small basis grows
-_buffers = threading.local()  # a new large block of memory at every update costs more than the arithmetic in it
+_LINE = 64  # bytes of a cache line
+_buffers = threading.local()  # allocating a large block for every update costs more than the arithmetic in it
+
+
+def aligned_length(columns: int, dtype: torch.dtype) -> int:
+    """The least number of entries, from ``columns`` on, that fill whole cache lines.
+
+    With rows of odd length (a bias!) matrix products take up to 1.6 times as long.
+    """
+    entries = _LINE // dtype.itemsize
+    return -(-columns // entries) * entries
 
 
 def _buffer(rows: int, dim: int, dtype: torch.dtype) -> Tensor:
@@ -23,17 +31,6 @@ def _buffer(rows: int, dim: int, dtype: torch.dtype) -> Tensor:
     return held[: rows * dim * dtype.itemsize].view(dtype).view(rows, dim)
 
 
-def row_length(dim: int, dtype: torch.dtype) -> int:
-    """Entries that a stored row takes; only long rows are worth filling up."""
-    return aligned_length(dim, dtype) if dim > _SMALL_DIM else dim
-
-
-def _rows(capacity: int, dim: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    if dim > _SMALL_DIM:
-        return aligned_zeros(capacity, dim, dtype, device)
-    return torch.empty(capacity, dim, dtype=dtype, device=device)
-
-
 class OrthonormalBasis:
     """Q (r, p) with orthonormal rows.
 
@@ -42,16 +39,14 @@ class OrthonormalBasis:
     nearly equal inputs would be taken for a part of their difference.
     """
 
-    def __init__(
-        self, dim: int, dtype: torch.dtype, core: torch.dtype, device: torch.device, capacity: int = 0
-    ) -> None:
-        """core: the precision in which inputs are split. capacity: rows to reserve at once."""
-        self.dim, self.core, self.rows = dim, core, 0
+    def __init__(self, dim: int, dtype: torch.dtype, core: torch.dtype, device: torch.device, limit: int) -> None:
+        """core: the precision in which inputs are split. limit: the most rows that there will be."""
+        self.dim, self.core, self.limit, self.rows = dim, core, limit, 0
         self.stored = torch.float64 if dtype == torch.float64 else torch.float32
-        self._high = _rows(capacity, dim, self.stored, device)
+        self._high = torch.empty(0, dim, dtype=self.stored, device=device)
         self._low = None
         if self.stored == torch.float32:
-            self._low = torch.empty(capacity, dim, dtype=torch.float16, device=device)
+            self._low = torch.empty(0, dim, dtype=torch.float16, device=device)
 
     @property
     def floor(self) -> float:
@@ -61,8 +56,7 @@ class OrthonormalBasis:
     @property
     def nbytes(self) -> int:
         """Bytes held, reserve included."""
-        high = self.capacity * row_length(self.dim, self.stored) * self.stored.itemsize
-        return high + (0 if self._low is None else self._low.nbytes)
+        return self.capacity * bytes_per_row(self.dim, self.stored)
 
     @property
     def capacity(self) -> int:
@@ -90,7 +84,7 @@ class OrthonormalBasis:
         before = torch.linalg.vector_norm(rest, dim=1)
         if self.rows == 0:
             return rest.new_zeros(len(block), 0), rest, before
-        if self._low is not None and self.dim > _SMALL_DIM and rest.device.type == "cpu":
+        if self._low is not None and self.dim > SMALL_DIM and rest.device.type == "cpu":
             return self._split_long(block, rest, before), rest, before
         h = rest.new_zeros(len(block), self.rows)
         self._remove(rest, h)
@@ -109,13 +103,13 @@ class OrthonormalBasis:
         along = block.float() @ q.T  # (b, r)
         h = along.to(self.core)
         self._subtract(rest, along, h)
-        for _ in range(2):  # the second for a rest that is hardly longer than the rounding of the first product
+        for enough in (0.5, 1e-5):  # |D| / |X| from which on that rounding does not matter, at first and once removed
             short = rest.float()
+            if bool((torch.linalg.vector_norm(short, dim=1) > enough * size).all()):
+                break
             along = short @ q.T
             rest.sub_(along @ q)
             h += along
-            if bool((torch.linalg.vector_norm(short, dim=1) > 1e-5 * size).all()):
-                break
         return h
 
     def _subtract(self, rest: Tensor, along: Tensor, h: Tensor) -> None:
@@ -150,12 +144,12 @@ class OrthonormalBasis:
         """Add orthonormal rows (k, p), orthogonal to those present, given in the core's precision."""
         start, stop = self.rows, self.rows + len(directions)
         if stop > len(self._high):
-            self._reserve(max(stop, len(self._high) + max(_GROWTH, len(self._high) // 8)))
+            self._reserve(max(stop, min(self.limit, start + max(_GROWTH, start // 8))))
         self._store(directions, slice(start, stop), slice(None))
         self.rows = stop
 
     def keep(self, index: Tensor) -> None:
-        """Keep only the rows at these positions; what is reserved stays reserved."""
+        """Keep only the rows at these positions; what is held stays held."""
         for rows in (self._high, self._low):
             if rows is not None:
                 rows[: len(index)] = rows[index]
@@ -182,21 +176,27 @@ class OrthonormalBasis:
             self._low[rows, columns] = (values - high.to(self.core)) / _LOW_SCALE
 
     def _reserve(self, capacity: int) -> None:
-        grown = _rows(capacity, self.dim, self.stored, self._high.device)
-        grown[: self.rows] = self.matrix
+        width = aligned_length(self.dim, self.stored)
+        high = self._high.new_empty(capacity, width)[:, : self.dim]
+        high[: self.rows] = self.matrix
         if self._low is not None:
             low = self._low.new_empty(capacity, self.dim)
             low[: self.rows] = self._low[: self.rows]
             self._low = low
-        self._high = grown
+        self._high = high
 
-    def to(
-        self, device: torch.device, dtype: torch.dtype, core: torch.dtype, capacity: int = 0
-    ) -> OrthonormalBasis:
+    def to(self, device: torch.device, dtype: torch.dtype, core: torch.dtype, limit: int) -> OrthonormalBasis:
         """The same basis elsewhere or in another precision."""
-        moved = OrthonormalBasis(self.dim, dtype, core, device, capacity)
+        moved = OrthonormalBasis(self.dim, dtype, core, device, limit)
         moved.append(self.exact().to(device).to(core))
         return moved
+
+
+def bytes_per_row(dim: int, dtype: torch.dtype) -> int:
+    """What a row of a basis for inputs of this length and type takes."""
+    if dtype == torch.float64:
+        return 8 * aligned_length(dim, torch.float64)
+    return 4 * aligned_length(dim, torch.float32) + 2 * dim
 
 
 def principal_directions(block: Tensor) -> tuple[Tensor, Tensor, Tensor]:

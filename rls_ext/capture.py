@@ -16,12 +16,13 @@ class LayerCapture:
     forwards in one step count as one batch made of all their samples.
     """
 
-    def __init__(self, name: str, module: nn.Module, input_from: nn.Module | None = None) -> None:
+    def __init__(self, name: str, module: nn.Module, input_from: nn.Module | None = None, factors: bool = True) -> None:
+        """input_from: another module whose input to see. factors: keep what ``gradient_factors`` needs."""
         _refuse_unsupported(name, module)
         self.name, self.module, self.enabled = name, module, True
         self.clear()
         self._handles = [(input_from or module).register_forward_pre_hook(self._see_input)]
-        if isinstance(module, nn.Linear):
+        if factors and isinstance(module, nn.Linear):
             self._handles.append(module.register_forward_hook(self._see_output))
 
     @property

@@ -9,7 +9,6 @@ from torch import Tensor
 from .errors import ForgettingOverflowError, PositiveDefinitenessError, PositiveDefinitenessWarning
 
 _HALF = (torch.float16, torch.bfloat16)
-_UPDATES_BETWEEN_CHECKS = 32  # on an accelerator: looking at a flag waits for the device
 
 
 class DenseInverse:
@@ -18,10 +17,11 @@ class DenseInverse:
     float16 and bfloat16 round after every operation, in the order of the released code, so that its numbers come out.
     float32 and float64 update in place and keep P exactly symmetric.
 
-    Rounding can make P indefinite. Every update looks at x^T P x and at the diagonal it would leave behind; a negative
+    Rounding can make P indefinite. Every update looks at x^T P x and at the diagonal it would leave; a negative
     one, beyond rounding noise, is a loss of positive definiteness. Then P restarts from I/delta with a
     ``PositiveDefinitenessWarning`` (``on_loss="recover"``) or a ``PositiveDefinitenessError`` is raised and P stays as
-    it was (``on_loss="raise"``). Within noise an input tells P nothing new and is skipped.
+    it was (``on_loss="raise"``). Within noise an input tells P nothing new and is skipped. On an accelerator, where
+    asking would wait for the device, an input that would make P indefinite is skipped too.
     """
 
     kind = "dense"
@@ -40,7 +40,6 @@ class DenseInverse:
         form = cls.__new__(cls)
         form.dim, form.delta, form.beta, form.dtype, form.on_loss = len(matrix), delta, beta, matrix.dtype, on_loss
         form.matrix, form.rank = matrix, rank
-        form._clear_flag()
         return form
 
     def reset(self) -> None:
@@ -48,7 +47,6 @@ class DenseInverse:
         self.matrix = torch.zeros(self.dim, self.dim, dtype=self.dtype, device=self.matrix.device)
         self.matrix.diagonal().fill_(1.0 / self.delta)
         self.rank = 0
-        self._clear_flag()
 
     @property
     def nbytes(self) -> int:
@@ -107,20 +105,10 @@ class DenseInverse:
         return True
 
     def _accept(self, sound: Tensor, left: Tensor, beta: float) -> bool:
-        if self.matrix.device.type != "cpu":
-            self._unsound |= ~sound
-            self._unchecked += 1
-            if self._unchecked < _UPDATES_BETWEEN_CHECKS:
-                return True
-            sound = ~self._unsound
-            self._clear_flag()
-        if bool(sound):
+        if self.matrix.device.type != "cpu" or bool(sound):
             return True
         if bool(torch.isfinite(left).all()) and not bool(torch.isfinite(left / beta).all()):
-            raise ForgettingOverflowError(
-                f"P no longer fits {self.dtype}: directions without new inputs grow as beta**-n (beta={beta}). "
-                "Call reset(), use a beta nearer to 1, or a wider dtype."
-            )
+            raise ForgettingOverflowError(self.dtype, beta)
         if self.on_loss == "raise":
             raise PositiveDefinitenessError(
                 f"rounding in {self.dtype} would make the dense P indefinite. "
@@ -135,10 +123,6 @@ class DenseInverse:
             PositiveDefinitenessWarning,
             stacklevel=4,
         )
-
-    def _clear_flag(self) -> None:
-        self._unsound = torch.zeros((), dtype=torch.bool, device=self.matrix.device)
-        self._unchecked = 0
 
     def gain(self, x: Tensor) -> Tensor:
         """k_n of Eq. kn for x (p,), in the dtype of P."""
@@ -164,9 +148,7 @@ class DenseInverse:
         """Restore from ``state()``."""
         self.matrix = state["matrix"].to(device=self.matrix.device, dtype=self.dtype, copy=True)
         self.rank = int(state["rank"])
-        self._clear_flag()
 
     def to(self, device: torch.device, dtype: torch.dtype) -> None:
         """Move to a device and a dtype."""
         self.matrix, self.dtype = self.matrix.to(device=device, dtype=dtype), dtype
-        self._clear_flag()

@@ -24,6 +24,12 @@ class PositiveDefinitenessError(RLSError, ArithmeticError):
 class ForgettingOverflowError(RLSError, OverflowError):
     """With beta < 1 the directions never excited grow as beta**-n and no longer fit the dtype; P was left as it was."""
 
+    def __init__(self, dtype: object, beta: float) -> None:
+        super().__init__(
+            f"P no longer fits {dtype}: directions without new inputs grow as beta**-n (beta={beta}). "
+            "Call reset(), use a beta nearer to 1, or a wider dtype."
+        )
+
 
 class StateMismatchError(RLSError, ValueError):
     """A state dict belongs to another matrix or another set of layers."""

@@ -22,8 +22,6 @@ from .errors import ForgettingOverflowError, StateMismatchError
 from .square_root import SquareRootCore
 from .truncation import ErrorBound, complement_reflection, rank_within, slack_of
 
-_UPDATES_BETWEEN_CHECKS = 32  # on an accelerator: dropping superfluous rows waits for the device
-
 
 class FactoredInverse:
     """P_n as the basis Q and the core S = T T^T of the module's docstring; S is float64 (float32 on MPS)."""
@@ -41,23 +39,22 @@ class FactoredInverse:
         rank_tol: float | None = None,
         whole_from: int | None = None,
         memory_budget: int | None = None,
-        given_up: str = "shift",
+        when_full: str = "shift",
     ) -> None:
         """rank_tol: change of P, relative to |P|, below which a new direction is left out.
         whole_from: rank at which the basis becomes the whole space, Q = I (default: when it is, at rank p).
         memory_budget: bytes that this form may hold; None for as many as it takes to be exact.
-        given_up: what becomes of directions that do not fit, see ``InverseCorrelation``.
+        when_full: what becomes of directions that do not fit, see ``InverseCorrelation``.
         """
         self.dim, self.delta, self.beta, self.dtype = dim, delta, beta, dtype
         self.rank_tol = (1e-14 if dtype == torch.float64 else 1e-7) if rank_tol is None else rank_tol
         self.whole_from = dim if whole_from is None else min(whole_from, dim)
-        self.memory_budget, self.given_up, self.truncations = memory_budget, given_up, 0
+        self.memory_budget, self.when_full, self.truncations = memory_budget, when_full, 0
         self._place(device)
         self.reset()
 
     def _place(self, device: torch.device) -> None:
         self.device = device
-        self.deferred = device.type != "cpu"  # decide on rows later rather than wait for the device at every update
         self._core_dtype = torch.float32 if device.type == "mps" else torch.float64
         self.max_rank = self.dim
         if self.memory_budget is not None:
@@ -67,11 +64,10 @@ class FactoredInverse:
         """Start again from P_0 = I/delta."""
         self._log_sigma = math.log(self.delta)
         self._basis: OrthonormalBasis | None = OrthonormalBasis(
-            self.dim, self.dtype, self._core_dtype, self.device, self._reserved
+            self.dim, self.dtype, self._core_dtype, self.device, self.max_rank
         )
         self._core = SquareRootCore(self._core_dtype, self.device)
         self._middle: Tensor | None = None  # alpha I - S (S if Q = I), in the precision gradients are multiplied in
-        self._unchecked = 0
         self.bound = ErrorBound()
 
     @property
@@ -79,14 +75,15 @@ class FactoredInverse:
         return math.exp(-self._log_sigma)
 
     @property
-    def _reserved(self) -> int:
-        """Rows to reserve: all that will ever be used, because growing would hold old and new rows for a moment."""
-        return 0 if self.memory_budget is None else self.max_rank
+    def may_look(self) -> bool:
+        """Whether to decide by numbers at once. On an accelerator that would wait for the device at every update: there
+        a row that says nothing new is stored as zeros, and removed when memory runs out."""
+        return self.device.type == "cpu"
 
     @property
     def rank(self) -> int:
         """Dimension of the span of the inputs seen (on an accelerator, waits for the device)."""
-        self._drop_zero_rows()
+        self._remove_zero_rows()
         return self._core.size
 
     @property
@@ -116,37 +113,67 @@ class FactoredInverse:
         Under a budget the inputs of a large block follow each other, as many at once as there is room for.
         """
         self._refuse_overflow(self._log_sigma + math.log(self.beta))
-        step = len(block) if self.max_rank == self.dim else slack_of(self.max_rank, self.given_up)
+        step = len(block) if self.max_rank == self.dim else slack_of(self.max_rank, self.when_full)
         for start in range(0, len(block), step):
             self._take_in(block[start : start + step], 1.0 if start else self.beta)
 
     def _take_in(self, block: Tensor, beta: float) -> None:
-        if self._basis is None:
-            coordinates = block.to(self._core_dtype)
-        else:
-            h, directions, parts = self._split(block, beta)
-            if self.rows + len(directions) > self.max_rank and self._make_room(len(directions)):
-                h, directions, parts = self._split(block, beta)
-            if len(directions):
-                self._basis.append(directions)
-                self._core.grow(len(directions), self._alpha, self._basis.capacity)
-            coordinates = torch.cat((h, parts), dim=1)
+        coordinates = block.to(self._core_dtype) if self._basis is None else self._extend(block, beta)
         self._core.update(coordinates, beta)
         self._log_sigma, self._middle = self._log_sigma + math.log(beta), None
-        self._tidy()
+        if self._basis is not None and self.max_rank == self.dim and self.rows >= self.whole_from:
+            self._remove_zero_rows()
+            if self.rows >= self.whole_from:
+                self._core = self._core.in_whole_space(self._basis.exact(), self._alpha)
+                self._basis = None  # Q = I
+
+    def _extend(self, block: Tensor, beta: float) -> Tensor:
+        """Add what is new in a block (b, p) to Q; coordinates of the block in Q, (b, r)."""
+        h, directions, parts = self._split(block, beta)
+        if self.rows + len(directions) > self._basis.capacity and self._make_room(len(directions)):
+            h, directions, parts = self._split(block, beta)
+        if not len(directions):
+            return h
+        self._basis.append(directions)
+        self._core.grow(len(directions), self._alpha, self._basis.capacity)
+        return torch.cat((h, parts), dim=1)
 
     def _split(self, block: Tensor, beta: float) -> tuple[Tensor, Tensor, Tensor]:
         """X = H Q + parts directions: H (b, r), new orthonormal rows (k, p), and the coordinates in them (b, k)."""
         h, rest, sizes = self._basis.split(block)  # (b, r), (b, p), (b,)
-        alpha = math.exp(-(self._log_sigma + math.log(beta)))
-        return h, *self._new_directions(h, rest, sizes, beta, alpha)
+        directions, lengths, mixing = principal_directions(rest)
+        parts = mixing * lengths
+        change = self._change_without(lengths, mixing, h, beta)  # (k,)
+        kept = (change > self.rank_tol) & (lengths > self._basis.floor * sizes.max())
+        if self.may_look and bool(kept.all()):  # the usual case, without copying
+            return h, directions, parts
+        if self.memory_budget is not None:
+            self.bound.left_out = self.bound.left_out + torch.where(kept, 0.0, change).sum()
+        if self.may_look:
+            return h, directions[kept], parts[:, kept]
+        return h, torch.where(kept[:, None], directions, 0), torch.where(kept, parts, 0)
+
+    def _change_without(self, lengths: Tensor, mixing: Tensor, h: Tensor, beta: float) -> Tensor:
+        """What leaving out directions of these lengths l does to P, relative to |P| = alpha, (k,).
+
+        At this update it is at most 2 l |S_n h| + alpha l^2; the second term alone is given where it is enough to keep
+        them all. Under a budget it is a number that later updates cannot make larger, so that the changes of all
+        updates may be added up.
+        """
+        alpha = self._alpha / beta
+        if self.memory_budget is not None:
+            return ErrorBound.of_leaving_out(lengths, alpha)
+        change = alpha * lengths**2
+        if h.shape[1] == 0 or (self.may_look and bool((change > self.rank_tol).all())):
+            return change
+        return change + 2 * lengths * torch.linalg.vector_norm(mixing.T @ self._core.gains(h, beta), dim=1)
 
     def _make_room(self, count: int) -> bool:
-        """Give up rows until ``count`` more fit, with some to spare; whether the basis has changed."""
+        """Remove rows so that ``count`` more fit; whether the basis has changed."""
         before = self.rows
-        self._drop_zero_rows()
+        self._remove_zero_rows()
         if self.rows + count > self.max_rank:
-            self._truncate(self.max_rank - max(count, slack_of(self.max_rank, self.given_up)))
+            self._truncate(self.max_rank - max(count, slack_of(self.max_rank, self.when_full)))
         return self.rows != before
 
     def _truncate(self, rows: int) -> None:
@@ -160,73 +187,32 @@ class FactoredInverse:
         self.truncations += 1
         self._middle = None
         relative = half / sigma * (1.0 + self.bound.raised)  # sigma = (1 + raised) sigma_0
-        if self.given_up == "forget":
+        if self.when_full == "forget":
             self.bound.forget(2 * relative)
             return
         self._core.lower(half)
         self.bound.give_up(relative)
         self._log_sigma = math.log(sigma + half)
 
-    def _new_directions(
-        self, h: Tensor, rest: Tensor, sizes: Tensor, beta: float, alpha: float
-    ) -> tuple[Tensor, Tensor]:
-        """Orthonormal rows (k, p) for the part D of the block that matters, and D's coordinates (b, k) in them."""
-        directions, lengths, mixing = principal_directions(rest)
-        change = self._change_without(lengths, mixing, h, beta, alpha)  # (k,)
-        kept = (change > self.rank_tol) & (lengths > self._basis.floor * sizes.max())
-        if self.memory_budget is not None and (self.deferred or not bool(kept.all())):
-            lost = torch.where(kept, 0.0, change).sum()
-            self.bound.left_out = self.bound.left_out + (lost if self.deferred else float(lost))
-        if self.deferred:
-            return torch.where(kept[:, None], directions, 0), mixing * torch.where(kept, lengths, 0)
-        if bool(kept.all()):  # the usual case, without copying
-            return directions, mixing * lengths
-        return directions[kept], (mixing * lengths)[:, kept]
-
-    def _change_without(self, lengths: Tensor, mixing: Tensor, h: Tensor, beta: float, alpha: float) -> Tensor:
-        """What leaving out directions of these lengths l does to P, relative to |P| = alpha, (k,).
-
-        At this update it is at most 2 l |S_n h| + alpha l^2. Under a budget it is a number that later updates cannot
-        make larger, so that the changes of all updates may be added up.
-        """
-        if self.memory_budget is not None:
-            return ErrorBound.of_leaving_out(lengths, alpha)
-        change = alpha * lengths**2
-        if h.shape[1]:
-            change = change + 2 * lengths * torch.linalg.vector_norm(mixing.T @ self._core.gains(h, beta), dim=1)
-        return change
-
     def _refuse_overflow(self, log_sigma: float) -> None:
         limit = math.log(torch.finfo(self.dtype).max) - 1.0
         if self._basis is not None:
             fits = -log_sigma < limit
-        elif self.beta == 1.0 or self.deferred:
+        elif self.beta == 1.0 or not self.may_look:
             fits = True
         else:
             fits = math.log(float(self._core.inverse.diagonal().max())) - math.log(self.beta) < limit
         if not fits:
-            raise ForgettingOverflowError(
-                f"P no longer fits {self.dtype}: directions without new inputs grow as beta**-n (beta={self.beta}). "
-                "Call reset(), use a beta nearer to 1, or a wider dtype."
-            )
+            raise ForgettingOverflowError(self.dtype, self.beta)
 
-    def _tidy(self) -> None:
-        self._unchecked += 1
-        if self.deferred and self._unchecked >= _UPDATES_BETWEEN_CHECKS:
-            self._drop_zero_rows()
-        if self._basis is not None and self._core.size >= self.whole_from:
-            self._drop_zero_rows()
-            if self._core.size >= self.whole_from:
-                self._core = self._core.in_whole_space(self._basis.exact(), self._alpha)
-                self._basis, self._middle = None, None  # Q = I
-
-    def _drop_zero_rows(self) -> None:
-        if self.deferred and self._basis is not None and self._unchecked:
-            used = self._basis.matrix.any(dim=1).nonzero().flatten()
+    def _remove_zero_rows(self) -> None:
+        if self.may_look or self._basis is None or self.rows == 0:
+            return
+        used = self._basis.matrix.any(dim=1).nonzero().flatten()
+        if len(used) < self.rows:
             self._basis.keep(used)
             self._core.keep(used)
             self._middle = None
-        self._unchecked = 0
 
     def gain(self, x: Tensor) -> Tensor:
         """k_n of Eq. kn for x (p,), in the core's precision."""
@@ -245,16 +231,15 @@ class FactoredInverse:
             return torch.mul(gradient, self._alpha, out=out)
         middle = self._middle if self._middle is not None else self._make_middle()
         g = gradient.to(middle.dtype)
-        if self._basis is None:
-            return torch.mm(g, middle, out=out if g is gradient else None).to(gradient.dtype)
-        q = self._basis.matrix
-        if len(g) == 1:
-            weights = middle @ (q @ g[0])  # (r,)
-            product = torch.addmv(g[0], q.T, weights, beta=self._alpha, alpha=-1).unsqueeze(0)
+        memory = out if g is gradient else None
+        q = None if self._basis is None else self._basis.matrix
+        if q is None:
+            product = torch.mm(g, middle, out=memory)
+        elif g.shape[0] == 1:
+            product = torch.addmv(g[0], q.T, middle @ (q @ g[0]), beta=self._alpha, alpha=-1).unsqueeze(0)
         else:
-            coordinates = (g @ q.T) @ middle
-            product = torch.addmm(g, coordinates, q, beta=self._alpha, alpha=-1, out=out if g is gradient else None)
-        return product.to(gradient.dtype)
+            product = torch.addmm(g, (g @ q.T) @ middle, q, beta=self._alpha, alpha=-1, out=memory)
+        return product if g is gradient else product.to(gradient.dtype)
 
     def _make_middle(self) -> Tensor:
         stored = torch.float64 if self.dtype == torch.float64 else torch.float32
@@ -279,14 +264,10 @@ class FactoredInverse:
 
     def state(self) -> dict:
         """Tensors and numbers that restore this form."""
-        self._drop_zero_rows()
+        self._remove_zero_rows()
         basis = None if self._basis is None else self._basis.exact()
-        return {
-            "basis": basis,
-            "root": self._core.root.clone(),
-            "log_sigma": self._log_sigma,
-            "bound": self.bound.state(),
-        }
+        numbers = {"log_sigma": self._log_sigma, "bound": self.bound.state()}
+        return {"basis": basis, "root": self._core.root.clone(), **numbers}
 
     def load(self, state: dict) -> None:
         """Restore from ``state()``."""
@@ -307,7 +288,7 @@ class FactoredInverse:
 
     def to(self, device: torch.device, dtype: torch.dtype) -> None:
         """Move to a device and a dtype."""
-        self._drop_zero_rows()
+        self._remove_zero_rows()
         self.dtype, self._middle = dtype, None
         self._place(device)
         if self.rows > self.max_rank:  # a wider type has room for fewer rows
@@ -315,4 +296,4 @@ class FactoredInverse:
         self.bound.left_out = float(self.bound.left_out)
         self._core = self._core.to(device, self._core_dtype)
         if self._basis is not None:
-            self._basis = self._basis.to(device, dtype, self._core_dtype, self._reserved)
+            self._basis = self._basis.to(device, dtype, self._core_dtype, self.max_rank)

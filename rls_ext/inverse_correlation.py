@@ -1,4 +1,4 @@
-"""The matrix P_n of recursive least squares behind one interface, whatever its representation."""
+"""The matrix P_n of recursive least squares: one interface, whatever its representation."""
 from __future__ import annotations
 
 import math
@@ -6,14 +6,14 @@ import math
 import torch
 from torch import Tensor
 
+from .basis import SMALL_DIM
 from .dense import DenseInverse
 from .errors import HyperparameterError, NonFiniteInputError, ShapeError, StateMismatchError
 from .factored import FactoredInverse
 
 FORMS = ("auto", "dense", "factored")
 ON_LOSS = ("recover", "raise")
-GIVEN_UP = ("shift", "forget")
-_SMALL_DIM = 1024  # up to here P is small enough to keep the square root of the whole space
+WHEN_FULL = ("shift", "forget")
 _DENSE_FRACTION = 0.35  # rank / dim from which a dense matrix is cheaper than the factored form
 
 
@@ -38,8 +38,9 @@ class InverseCorrelation:
         memory_budget: Bytes that P may hold, for streams without an end. While the directions seen fit, P is
             exact; then those in which P differs least from a multiple of the identity are given up, and ``error_bound``
             says how far P may be from exact. Default: no limit. Not for the dense form, whose size is fixed.
-        given_up: What becomes of directions that do not fit: "shift" shares their energy with all directions, which has
-            the smallest error bound; "forget" treats them as if they had never been seen and leaves P elsewhere alone.
+        when_full: What becomes of directions that do not fit ``memory_budget``: "shift" shares their energy with all
+            directions, which has the smallest error bound; "forget" treats them as if they had never been seen and
+            leaves P elsewhere alone.
 
     On the CPU bad inputs raise at once. On other devices a check would wait for the device at every update, so there a
     non-finite input counts as zero; see ``update``.
@@ -57,24 +58,23 @@ class InverseCorrelation:
         on_loss: str = "recover",
         rank_tol: float | None = None,
         memory_budget: int | None = None,
-        given_up: str = "shift",
+        when_full: str = "shift",
     ) -> None:
-        if given_up not in GIVEN_UP:
-            raise HyperparameterError(f"given_up must be one of {GIVEN_UP}, got {given_up!r}")
+        if when_full not in WHEN_FULL:
+            raise HyperparameterError(f"when_full must be one of {WHEN_FULL}, got {when_full!r}")
         _check_settings(dim, delta, beta, form, dtype, on_loss, rank_tol)
         if memory_budget is not None and form == "dense":
             raise HyperparameterError("memory_budget is for form='factored' or 'auto': a dense P always takes p * p")
         self.dim, self.delta, self.beta, self.form = int(dim), float(delta), float(beta), form
         self.on_loss, self.rank_tol, self.memory_budget, self.steps = on_loss, rank_tol, memory_budget, 0
-        self.given_up = given_up
+        self.when_full = when_full
         place = torch.empty(0, device=device).device  # names the current device, as "cuda" alone does not
         self._impl = self._new_impl("dense" if form == "dense" else "factored", dtype, place)
 
     def _new_impl(self, kind: str, dtype: torch.dtype, device: torch.device) -> DenseInverse | FactoredInverse:
         if kind == "dense":
             return DenseInverse(self.dim, self.delta, self.beta, dtype, device, self.on_loss)
-        may_grow = self.form == "auto" and self.memory_budget is None
-        whole = math.ceil(_DENSE_FRACTION * self.dim) if may_grow and self.dim <= _SMALL_DIM else None
+        whole = math.ceil(_DENSE_FRACTION * self.dim) if self.form == "auto" and self.dim <= SMALL_DIM else None
         return FactoredInverse(
             self.dim,
             self.delta,
@@ -84,7 +84,7 @@ class InverseCorrelation:
             rank_tol=self.rank_tol,
             whole_from=whole,
             memory_budget=self.memory_budget,
-            given_up=self.given_up,
+            when_full=self.when_full,
         )
 
     @property
@@ -162,7 +162,7 @@ class InverseCorrelation:
 
     def _dense_is_cheaper(self) -> bool:
         return (
-            self.dim > _SMALL_DIM
+            self.dim > SMALL_DIM
             and self.memory_budget is None
             and isinstance(self._impl, FactoredInverse)
             and self._impl.rows >= _DENSE_FRACTION * self.dim
@@ -196,13 +196,13 @@ class InverseCorrelation:
         if out is not None and (out.shape != g.shape or out.dtype != g.dtype):
             raise ShapeError(f"out must be {tuple(g.shape)} {g.dtype} as g is, got {tuple(out.shape)} {out.dtype}")
         rows = g.detach().reshape(-1, self.dim).to(self.dtype)
-        fits = out is not None and out.dim() == 2 and out.dtype == self.dtype
-        if fits and out.data_ptr() == rows.data_ptr():
-            fits = self._impl.works_in_place
-        product = self._impl.precondition(rows, out if fits else None).to(g.dtype).reshape(g.shape)
-        if out is None or product.data_ptr() == out.data_ptr():
-            return product
-        return out.copy_(product)
+        if out is None:
+            return self._impl.precondition(rows).to(g.dtype).view(g.shape)
+        fits = out.dim() == 2 and out.dtype == self.dtype
+        if out.data_ptr() == rows.data_ptr():
+            fits = fits and self._impl.works_in_place
+        product = self._impl.precondition(rows, out if fits else None).reshape(g.shape)
+        return product if product.data_ptr() == out.data_ptr() else out.copy_(product)
 
     def gain(self, x: Tensor) -> Tensor:
         """k_n of Eq. kn, (p,): what the next ``update(x)`` will apply. Equal to x^T P_n after it (Eq. kn2)."""

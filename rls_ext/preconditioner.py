@@ -10,7 +10,7 @@ from .capture import LayerCapture
 from .errors import HyperparameterError, MissingGradientError, StateMismatchError, UnsupportedModuleError
 from .inverse_correlation import InverseCorrelation
 
-_OVERRIDES = ("delta", "beta", "form", "dtype", "on_loss", "rank_tol", "memory_budget", "given_up", "input_from")
+_OVERRIDES = ("delta", "beta", "form", "dtype", "on_loss", "rank_tol", "memory_budget", "when_full", "input_from")
 _COLUMNS_COMPARED = 32
 
 
@@ -31,7 +31,7 @@ class RLSPreconditioner:
         beta: Forgetting factor.
         form: Representation of P, as for ``InverseCorrelation``.
         overrides: By layer or by name, a dict of ``delta``, ``beta``, ``form``, ``dtype``, ``on_loss``, ``rank_tol``,
-            ``memory_budget``, ``given_up`` or ``input_from`` (another module whose input is taken for the virtual
+            ``memory_budget``, ``when_full`` or ``input_from`` (another module whose input is taken for the virtual
             input: the dropout before a layer, if P is to see the features before they are dropped).
         low_rank: Use that the gradient of a mini-batch of b samples is a product D^T X of b rows where that is cheaper.
     """
@@ -48,12 +48,12 @@ class RLSPreconditioner:
     ) -> None:
         layers = _named_layers(modules)
         settings = _settings_by_name(layers, overrides or {}, {"delta": delta, "beta": beta, "form": form})
-        self.low_rank = low_rank
         self._captures: dict[str, LayerCapture] = {}
         self._inverses: dict[str, InverseCorrelation] = {}
         for name, layer in layers.items():
             options = dict(settings[name])
-            capture = LayerCapture(name, layer, options.pop("input_from", None))
+            factors = low_rank and layer.weight.device.type == "cpu"  # elsewhere, comparing them waits for the device
+            capture = LayerCapture(name, layer, options.pop("input_from", None), factors)
             self._captures[name] = capture
             options.setdefault("dtype", torch.promote_types(layer.weight.dtype, torch.float32))
             self._inverses[name] = InverseCorrelation(capture.dim, device=layer.weight.device, **options)
@@ -136,7 +136,7 @@ class RLSPreconditioner:
     def _precondition(self, capture: LayerCapture, inverse: InverseCorrelation) -> None:
         weight, bias = capture.module.weight, capture.module.bias
         gradient = _joined_gradient(weight, bias)  # (q, dim)
-        product = self._product_from_factors(capture, inverse, gradient) if self.low_rank else None
+        product = self._product_from_factors(capture, inverse, gradient)
         if product is None:
             product = inverse.precondition(gradient)
         if weight.grad is not None:
@@ -147,8 +147,6 @@ class RLSPreconditioner:
     @staticmethod
     def _product_from_factors(capture: LayerCapture, inverse: InverseCorrelation, gradient: Tensor) -> Tensor | None:
         """grad P as D^T (X P), if that is cheaper and D^T X really is the gradient; else None."""
-        if gradient.device.type != "cpu":  # telling whether it is would wait for the device
-            return None
         factors = capture.gradient_factors()
         if factors is None or not _factors_are_cheaper(len(factors[0]), len(gradient), inverse):
             return None

@@ -6,7 +6,7 @@ import math
 import torch
 from torch import Tensor
 
-_SMALL = 64  # up to this size S is formed afresh from T at every update
+_SMALL = 64  # up to this size S is computed from T at every update
 
 
 class SquareRootCore:
@@ -16,7 +16,7 @@ class SquareRootCore:
         self.size = 0
         self._root = torch.zeros(0, 0, dtype=dtype, device=device)
         self._inverse = torch.zeros(0, 0, dtype=dtype, device=device)
-        self._updates_since_fresh = 0
+        self._updates_since_formed = 0
 
     @classmethod
     def from_root(cls, root: Tensor) -> SquareRootCore:
@@ -84,7 +84,7 @@ class SquareRootCore:
     def _set(self, root: Tensor) -> None:
         self.root.copy_(root)
         self.inverse.copy_(root @ root.T)
-        self._updates_since_fresh = 0
+        self._updates_since_formed = 0
 
     def gains(self, h: Tensor, beta: float) -> Tensor:
         """(b, r), H S of the S that ``update(h, beta)`` will leave."""
@@ -107,10 +107,10 @@ class SquareRootCore:
             f, sh = f @ turns, sh @ turns
         total = beta + squares.clamp_min(0)  # (b,)
         root.addmm_(sh / (total + torch.sqrt(beta * total)), f.T, alpha=-1)
-        self._updates_since_fresh += 1
-        if self.size <= _SMALL or self._updates_since_fresh >= self.size:  # drift of S ends here; O(r^2) an update
+        self._updates_since_formed += 1
+        if self.size <= _SMALL or self._updates_since_formed >= self.size:  # ends S's drift; O(r^2) per update
             inverse.copy_(root @ root.T)
-            self._updates_since_fresh = 0
+            self._updates_since_formed = 0
         else:
             scaled = sh / torch.sqrt(total)
             inverse.addmm_(scaled, scaled.T, alpha=-1)

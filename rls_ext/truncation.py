@@ -34,7 +34,7 @@ import math
 import torch
 from torch import Tensor
 
-from .basis import row_length
+from .basis import bytes_per_row
 from .errors import HyperparameterError
 
 _LEAST_RANK = 2
@@ -45,17 +45,16 @@ _SLACK_PART = {"shift": 8, "forget": 2}
 
 def bytes_at_rank(rank: int, dim: int, dtype: torch.dtype, core: torch.dtype) -> int:
     """What a factored form of that many rows holds: basis, core with its root, and the middle of its products."""
-    wide = dtype == torch.float64
-    return rank * _bytes_a_row(dim, wide) + rank * rank * (2 * core.itemsize + (8 if wide else 4))
+    return rank * bytes_per_row(dim, dtype) + rank * rank * _bytes_per_entry(dtype, core)
 
 
-def _bytes_a_row(dim: int, wide: bool) -> int:
-    return 8 * row_length(dim, torch.float64) if wide else 4 * row_length(dim, torch.float32) + 2 * dim
+def _bytes_per_entry(dtype: torch.dtype, core: torch.dtype) -> int:
+    return 2 * core.itemsize + (8 if dtype == torch.float64 else 4)
 
 
 def rank_within(budget: int, dim: int, dtype: torch.dtype, core: torch.dtype) -> int:
     """The highest rank, up to dim, whose factored form fits into ``budget`` bytes."""
-    linear, square = _bytes_a_row(dim, dtype == torch.float64), bytes_at_rank(1, 0, dtype, core)
+    linear, square = bytes_per_row(dim, dtype), _bytes_per_entry(dtype, core)
     rank = int((math.sqrt(linear * linear + 4 * square * budget) - linear) / (2 * square))
     rank = min(rank, dim)
     least = min(_LEAST_RANK, dim)
@@ -67,9 +66,9 @@ def rank_within(budget: int, dim: int, dtype: torch.dtype, core: torch.dtype) ->
     return rank
 
 
-def slack_of(max_rank: int, given_up: str) -> int:
+def slack_of(max_rank: int, when_full: str) -> int:
     """Rows that a truncation frees, at least one."""
-    return max(max_rank // _SLACK_PART[given_up], 1)
+    return max(max_rank // _SLACK_PART[when_full], 1)
 
 
 class ErrorBound:

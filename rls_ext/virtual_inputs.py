@@ -70,8 +70,9 @@ def virtual_input_conv(
         raise ShapeError(f"a {kernel} filter does not fit into features of {tuple(size)} with padding {pad}")
     features = _at_least_float32(features)
     roots = _root_maps(weights, rooted, (count, *out), features)  # (N, Ho, Wo)
-    taps = _weights_per_tap(roots, size, kernel, stride_yx, pad, dilation_yx)  # (N, HW, kh kw)
-    total = torch.bmm(features.reshape(count, channels, -1), taps).sum(dim=0).flatten()  # (C kh kw,)
+    taps = _weights_per_tap(roots, size, kernel, stride_yx, pad, dilation_yx)  # (N, kh kw, HW)
+    total = torch.bmm(taps, features.reshape(count, channels, -1).transpose(1, 2)).sum(dim=0)  # (kh kw, C)
+    total = total.flip(0).T.flatten()  # (C kh kw,)
     if bias:
         total = torch.cat((total, roots.sum().reshape(1)))
     return total / math.sqrt(count * out[0] * out[1])
@@ -79,8 +80,9 @@ def virtual_input_conv(
 
 def _weights_per_tap(
     roots: Tensor, size: list[int], kernel: tuple, stride: tuple, pad: tuple, dilation: tuple
-) -> Tensor:  # (N, HW, kh kw)
-    """For every pixel and every tap of the filter, the weight of the position that puts the tap on the pixel."""
+) -> Tensor:  # (N, kh kw, HW)
+    """For every tap of the filter, the last one first, and every pixel: the weight of the position that puts it there.
+    """
     count, out_h, out_w = roots.shape
     spread = roots.new_zeros(count, (out_h - 1) * stride[0] + 1, (out_w - 1) * stride[1] + 1)
     spread[:, :: stride[0], :: stride[1]] = roots
@@ -90,8 +92,7 @@ def _weights_per_tap(
         length = size[axis] + dilation[axis] * (kernel[axis] - 1)
         sides += [before, length - before - spread.shape[1 + axis]]
     canvas = F.pad(spread, sides).unsqueeze(1)  # (N, 1, H + reach, W + reach)
-    columns = F.unfold(canvas, kernel, dilation=dilation)  # (N, kh kw, HW), taps in reverse order
-    return columns.flip(1).transpose(1, 2)
+    return F.unfold(canvas, kernel, dilation=dilation)
 
 
 def _root_maps(weights: Tensor | None, rooted: bool, shape: tuple[int, int, int], features: Tensor) -> Tensor:

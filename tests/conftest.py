@@ -10,11 +10,17 @@ settings.register_profile("project", deadline=None, suppress_health_check=[Healt
 settings.load_profile("project")
 
 GOLDEN_COPY = Path(__file__).parent / "golden" / "data"
+FAMILY_COPY = Path(__file__).parent / "golden_family" / "data"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--golden-dir", default=str(GOLDEN_COPY), help="folder of golden numbers (same schema as tests/golden/data)"
+    )
+    parser.addoption(
+        "--golden-family-dir",
+        default=str(FAMILY_COPY),
+        help="folder of golden numbers of ATOM, PrDiMP and SuperDiMP (same schema as tests/golden_family/data)",
     )
 
 

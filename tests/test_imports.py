@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TRACKER = r"pytracking\.(tracker\.base|features|utils)|ltr\.(models|ops|checkpoint|weights)|rls_ext"
+TRACKER = r"pytracking\.(tracker\.base|features|utils)|ltr\.(engine|models|ops|checkpoint|weights)|rls_ext"
 # Module (pattern): what of our own it may import besides itself (pattern). The first line that fits counts.
 ALLOWED = {
     r"rls_ext": r"",
@@ -18,6 +18,8 @@ ALLOWED = {
     r"pytracking\.utils": r"",
     r"pytracking\.features": r"pytracking\.utils",
     r"pytracking\.tracker\.rls_dimp": TRACKER + r"|pytracking\.tracker\.dimp",
+    r"pytracking\.tracker\.atom": TRACKER + r"|pytracking\.tracker\.dimp",
+    r"pytracking\.tracker\.rls_atom": TRACKER + r"|pytracking\.tracker\.(atom|dimp|rls_dimp)",
     r"pytracking\.tracker\.rls_rtmdnet": TRACKER + r"|pytracking\.tracker\.rtmdnet",
     r"pytracking\.tracker\.base": r"",
     r"pytracking\.tracker\.\w+": TRACKER,
@@ -26,13 +28,13 @@ ALLOWED = {
     # found for them, and what a network recommends is read. Annotations and the user's settings file have one reader,
     # which training needs as well: it lies in ltr and needs numpy at most.
     r"pytracking\.evaluation": r"pytracking\.(utils|tracker\.base)"
-    r"|ltr\.(weights|checkpoint|sequence_files|admin\.environment)",
+    r"|ltr\.(engine|weights|checkpoint|sequence_files|admin\.environment)",
     r"pytracking\.analysis": r"pytracking\.(evaluation|utils)",
     r"pytracking\.vot": r"pytracking$|pytracking\.(evaluation|analysis|utils|tracker\.base)|ltr\.sequence_files",
     r"pytracking\.video": r"pytracking\.(evaluation|analysis|utils)",
     r"pytracking\.web": r"pytracking\.(evaluation|analysis|utils|video)",
-    r"pytracking\.(cli|run_\w+|__main__)": r"pytracking$|ltr\.(weights|download|checkpoint)"
-    r"|pytracking\.(evaluation|analysis|utils|vot|video|web|cli|run_\w+)",
+    r"pytracking\.(cli|run_\w+|__main__)": r"pytracking$|ltr\.(engine|weights|download|checkpoint)"
+    r"|pytracking\.(evaluation|analysis|features|utils|vot|video|web|cli|run_\w+)",
     r"experiments": r"pytracking\.(evaluation|analysis|vot|utils)",
 }
 FORBIDDEN_AT_TOP = {"torchvision"}

@@ -25,7 +25,8 @@ class Moment:
     @property
     def text(self) -> str:
         """One line for a list."""
-        return f"frame {self.frame + 1}: {self.worse} {self.gap:.2f} below {self.better}"
+        where = f"around frame {self.frame + 1}"
+        return f"{where}: {self.worse} {self.gap:.2f} below {self.better} (mean of {SMOOTHING} frames)"
 
 
 def overlaps(boxes: np.ndarray, sequence: Sequence) -> np.ndarray:

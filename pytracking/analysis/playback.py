@@ -4,6 +4,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,9 +15,12 @@ from pytracking.analysis.moments import Moment, overlaps, worst_moments
 from pytracking.analysis.plots import COLOURS
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.contact_sheet import draw_box
-from pytracking.utils.files import replacing, write_text
+from pytracking.utils.files import write_text
+from pytracking.utils.legend import legend
+from pytracking.utils.video_writer import VideoWriter
 
 TEMPLATE = Path(__file__).with_name("playback.html")
+SHARED = Path(__file__).parents[1] / "web" / "static" / "shared"  # look and components of the tracking page
 TRUTH_COLOUR = "#39FF14"  # annotations are green everywhere in this project
 TRACKER_COLOURS = tuple(colour for colour in COLOURS if colour not in ("#009E73", "#000000"))  # green is taken
 MOST_FRAMES = 600  # in a page; longer sequences are thinned, the worst moments kept
@@ -56,38 +60,42 @@ def write_page(
         "scale": scale,
         "fps": fps,
         "truth": _plain_boxes(_shown_truth(sequence)),
-        "truth_colour": TRUTH_COLOUR,
         "trackers": [
             {
                 "name": name,
-                "colour": TRACKER_COLOURS[place % len(TRACKER_COLOURS)],
                 "boxes": _plain_boxes(array),
                 "overlap": [None if np.isnan(value) else round(float(value), 3) for value in scores[name]],
             }
-            for place, (name, array) in enumerate(boxes.items())
+            for name, array in boxes.items()
         ],
         "moments": [{"frame": moment.frame, "text": moment.text} for moment in moments],
         "images": images,
     }
-    page = TEMPLATE.read_text(encoding="utf-8").replace("__TITLE__", html.escape(sequence.name))
-    # "</" inside the data would end the script element
-    write_text(path, page.replace("__DATA__", json.dumps(data, separators=(",", ":")).replace("</", "<\\/")))
+    parts = {
+        "__TITLE__": html.escape(sequence.name),
+        "__STYLE__": (SHARED / "style.css").read_text(encoding="utf-8"),
+        "__SCRIPT__": _script(),
+        # "</" inside the data would end the script element
+        "__DATA__": json.dumps(data, separators=(",", ":")).replace("</", "<\\/"),
+    }
+    page = TEMPLATE.read_text(encoding="utf-8")
+    write_text(path, re.sub("|".join(parts), lambda mark: parts[mark.group()], page))
     return moments
 
 
+def _script() -> str:
+    """The tracking page's modules and this page's own as one script: a file that is opened from disk cannot import."""
+    files = [*(SHARED / name for name in ("colours.js", "drawing.js", "timeline.js")), TEMPLATE.with_suffix(".js")]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    return re.sub(r"^(import .*;|export )", "", text, flags=re.MULTILINE)
+
+
 def write_video(path: Path, sequence: Sequence, boxes: dict[str, np.ndarray], fps: float = 20.0) -> None:
-    """Writes an MP4 with the annotation, all boxes, and a legend with the overlap of each frame."""
+    """Writes a video with the annotation, all boxes, and below the picture a legend with the overlap of each frame."""
     scores = {name: overlaps(array, sequence) for name, array in boxes.items()}
-    height, width = sequence.load_frame(0).shape[:2]
-    with replacing(path) as temporary:
-        writer = cv2.VideoWriter(str(temporary), cv2.VideoWriter_fourcc(*"mp4v"), fps, (width, height))
-        if not writer.isOpened():
-            raise OSError(f"{path}: this OpenCV cannot write such a video; give a name that ends in .mp4")
-        try:
-            for frame in drawn_frames(sequence, boxes, scores):
-                writer.write(cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
-        finally:
-            writer.release()
+    with VideoWriter(path, fps) as writer:
+        for frame in drawn_frames(sequence, boxes, scores):
+            writer.write(frame)
 
 
 def drawn_frames(
@@ -105,8 +113,7 @@ def drawn_frames(
             draw_box(frame, array[index], _rgb(colour), thickness)
             overlap = scores[name][index]
             lines.append((name if np.isnan(overlap) else f"{name}  {overlap:.2f}", colour))
-        _legend(frame, lines)
-        yield frame
+        yield np.vstack([frame, legend(frame.shape[1], [(text, _rgb(colour)) for text, colour in lines])])
 
 
 def _shown_truth(sequence: Sequence) -> np.ndarray:
@@ -140,17 +147,6 @@ def _encode(sequence: Sequence, indices: list[int], most_width: int) -> tuple[li
 
 def _plain_boxes(boxes: np.ndarray) -> list[list[float] | None]:
     return [None if np.isnan(box).any() else [round(float(value), 1) for value in box] for box in boxes]
-
-
-def _legend(frame: np.ndarray, lines: list[tuple[str, str]]) -> None:
-    size = max(0.35, frame.shape[1] / 1400)
-    step = round(30 * size)
-    width = max(cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, size, 1)[0][0] for text, _ in lines) + step
-    corner = frame[: step * len(lines) + step // 2, :width]
-    corner //= 3  # the text stays readable on any picture
-    for row, (text, colour) in enumerate(lines, start=1):
-        spot = (step // 2, step * row)
-        cv2.putText(frame, text, spot, cv2.FONT_HERSHEY_SIMPLEX, size, _rgb(colour), 1, cv2.LINE_AA)
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:

@@ -14,6 +14,7 @@ from pytracking.analysis.result_sets import ResultSet, find_results
 from pytracking.evaluation import Sequence, SequenceList, get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.evaluation.results import ResultFileError, parse_boxes
+from pytracking.utils.video_writer import browser_suffix
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--worst", type=int, default=1, metavar="N", help="without --sequence: the N where the first two differ most"
     )
-    parser.add_argument("--video", action="store_true", help="write an MP4 instead of a page")
-    parser.add_argument("--frames", type=int, default=MOST_FRAMES, help=f"most frames a page (default: {MOST_FRAMES})")
-    parser.add_argument("--fps", type=float, default=20.0, help="frames a second when playing (default: 20)")
+    parser.add_argument("--video", action="store_true", help="write a video instead of a page")
+    parser.add_argument("--frames", type=int, default=MOST_FRAMES, help=f"of a page, at most (default: {MOST_FRAMES})")
+    parser.add_argument("--fps", type=float, default=20.0, help="frames per second when playing (default: 20)")
     parser.add_argument("--output", type=Path, help="folder to write to (default: result_plot_path)")
     parser.add_argument("--results-path", type=Path, help="where results are")
 
@@ -93,7 +94,7 @@ def _print_scores(results: list[ResultSet], sequence: Sequence) -> None:
 
 def _write(args: argparse.Namespace, folder: Path, sequence: Sequence, boxes: dict[str, np.ndarray]) -> None:
     if args.video:
-        path = folder / f"{sequence.name}.mp4"
+        path = folder / f"{sequence.name}{browser_suffix()}"
         write_video(path, sequence, boxes, args.fps)
         print(f"video: {path}")
         return

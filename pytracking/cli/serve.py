@@ -6,23 +6,32 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pytracking.cli.computing import add_computing_options, apply_computing_options
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="folders whose videos are offered")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--allow-remote", action="store_true", help="let other machines in; a token is asked of them")
+    parser.add_argument("--name", action="append", default=[], help="with --allow-remote: a name it is reached under")
     parser.add_argument("--token", help="with --allow-remote: this token instead of a random one")
     parser.add_argument("--max-upload", type=int, default=512, metavar="MIB", help="largest upload (default: 512)")
     parser.add_argument("--sessions", type=int, default=4, help="videos tracked at the same time (default: 4)")
+    add_computing_options(parser)
+    parser.add_argument(
+        "--frame-cache", type=int, default=4096, metavar="MIB", help="disk for frames to look at again (default: 4096)"
+    )
     parser.add_argument("--no-demo", action="store_true", help="do not offer the demo sequences")
 
 
 def run(args: argparse.Namespace) -> int:
+    apply_computing_options(args)
     try:
         import uvicorn
 
         from pytracking.web.app import create_app
+        from pytracking.web.camera import MAX_PICTURE
     except ImportError as error:
         print(f"error: the page needs the extra 'web' ({error.name} is missing): pip install 'rls-tracking[web]'",
               file=sys.stderr)
@@ -36,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
                 uploads=Path(uploads), folders=tuple(args.folders), host=args.host, port=args.port,
                 allow_remote=args.allow_remote, token=args.token, demo=not args.no_demo,
                 max_upload_bytes=args.max_upload * 2**20, max_sessions=args.sessions,
-            ).with_token()
+                names=tuple(args.name), frame_bytes=args.frame_cache * 2**20,
+            )
         except SettingsError as error:
             print(f"error: {error}", file=sys.stderr)
             return 2
@@ -44,5 +54,6 @@ def run(args: argparse.Namespace) -> int:
             get_dataset("demo")  # rendered here, with its progress bar, not while the first page waits
         query = f"/?token={settings.token}" if settings.token else "/"
         print(f"open http://{settings.host}:{settings.port}{query}   (Ctrl-C ends the server)", flush=True)
-        uvicorn.run(create_app(settings), host=settings.host, port=settings.port, log_level="warning")
+        app, largest = create_app(settings), MAX_PICTURE + 1
+        uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning", ws_max_size=largest)
     return 0

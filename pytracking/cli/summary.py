@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from pytracking.evaluation import Sequence, Tracker
 from pytracking.evaluation.pictures import contact_sheet
 from pytracking.evaluation.results import boxes_file, is_complete, read_boxes
 from pytracking.evaluation.run_record import ChangedRunError
-from pytracking.evaluation.tracker import FallbackWeightsWarning
 from pytracking.utils.image_io import write_image
+from pytracking.utils.notices import show_warnings_plainly
 
 COLUMNS = ("AUC", "Precision", "Norm Precision")
 SHEET_ROWS = 12  # a contact sheet of more sequences is too long to look at
@@ -73,7 +72,7 @@ def exit_code(run: Callable[[], int], debug: bool) -> int:
 
     With ``debug`` the traceback is shown as well.
     """
-    warnings.showwarning = _show_warning
+    show_warnings_plainly()
     try:
         return run()
     except KeyboardInterrupt:
@@ -85,8 +84,3 @@ def exit_code(run: Callable[[], int], debug: bool) -> int:
         message = error.args[0] if isinstance(error, LookupError) and error.args else error
         print(f"error: {message}", file=sys.stderr)
         return 2
-
-
-def _show_warning(message: Warning, category: type[Warning], *details: object, **more: object) -> None:
-    name = "NOTE" if category is FallbackWeightsWarning else category.__name__
-    print(f"{name}: {message}", file=sys.stderr)

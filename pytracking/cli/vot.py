@@ -5,6 +5,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from pytracking.cli.computing import add_computing_options, apply_computing_options
+
 EXAMPLES = """examples:
   vot init ws --stack vot2018/shortterm --sequences ~/vot2018 --trackers rls_dimp:vot18 dimp:vot18
   vot run ws                                   through TraX, as the toolkit does
@@ -57,6 +59,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--experiments", nargs="+", default=[], metavar="NAME", help="of the stack (default: all)")
     parser.add_argument("--engine", choices=("trax", "inprocess"), default="trax", help="default: trax")
     parser.add_argument("--threads", type=int, default=1, help="worker processes; 0: none (default: 1)")
+    add_computing_options(parser, "--network_engine")
     parser.add_argument("--force", action="store_true", help="run again what is there")
     parser.add_argument("--persist", action="store_true", help="go on after a failure")
 
@@ -109,6 +112,7 @@ def _init(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     from pytracking.vot.running import run_workspace
 
+    apply_computing_options(args)
     report = run_workspace(
         args.folder,
         args.trackers,

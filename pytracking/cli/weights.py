@@ -8,14 +8,15 @@ from pathlib import Path
 
 from ltr.checkpoint import CheckpointError, load_network, read_checkpoint
 from ltr.download import DownloadError, download
-from ltr.weights import KNOWN, SUFFIX, KnownWeights, bundled_networks, cache_dir, find_weights
+from ltr.weights import KNOWN, SUFFIX, SUFFIXES, KnownWeights, bundled_networks, cache_dir, find_weights
 from pytracking.evaluation.environment import env_settings
 from pytracking.utils.files import replacing, sha256
 from pytracking.utils.names import unknown_name_message
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", help="default: list")
+    parser.set_defaults(action="list")
     actions.add_parser("list", help="networks that are known, and which of them are here")
     fetch = actions.add_parser("fetch", help="download a network")
     fetch.add_argument("name", help="name from the list, e.g. dimp50.pth")
@@ -52,7 +53,8 @@ def _list(_: argparse.Namespace) -> int:
 
 
 def _fetch(args: argparse.Namespace) -> int:
-    entry = KNOWN.get(args.name) or KNOWN.get(args.name + SUFFIX)
+    names = [args.name, *(args.name + suffix for suffix in SUFFIXES)]
+    entry = next((KNOWN[name] for name in names if name in KNOWN), None)
     if entry is None:
         print(unknown_name_message("network", args.name, list(KNOWN)), file=sys.stderr)
         return 2
@@ -80,7 +82,7 @@ def _by_hand(entry: KnownWeights) -> str:
 
 def _import(args: argparse.Namespace) -> int:
     name = args.name or args.file.name
-    target = (args.into or _search_dirs()[0]) / (name if name.endswith(SUFFIX) else name + SUFFIX)
+    target = (args.into or _search_dirs()[0]) / (name if name.endswith(SUFFIXES) else name + SUFFIX)
     problem = _problem(args.file, KNOWN.get(target.name))
     if problem:
         print(f"not imported: {problem}", file=sys.stderr)
@@ -99,7 +101,7 @@ def _check(args: argparse.Namespace) -> int:
         files = {name: find_weights(name, _search_dirs()) for name in args.names}
     else:
         folders = [*_search_dirs(), cache_dir()]
-        found = [file for folder in folders for file in sorted(folder.glob(f"*{SUFFIX}"))] + bundled_networks()
+        found = [file for folder in folders for file in _networks_in(folder)] + bundled_networks()
         files = {str(file): file for file in found}
     if not files:
         print(f"no networks in {_search_dirs()[0]} or {cache_dir()}; `python -m pytracking weights list` shows sources")
@@ -112,6 +114,10 @@ def _check(args: argparse.Namespace) -> int:
         else:
             failures += _report(file, KNOWN.get(file.name)) != 0
     return 1 if failures else 0
+
+
+def _networks_in(folder: Path) -> list[Path]:
+    return sorted(file for suffix in SUFFIXES for file in folder.glob(f"*{suffix}"))
 
 
 def _report(file: Path, entry: KnownWeights | None) -> int:

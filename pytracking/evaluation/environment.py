@@ -76,11 +76,10 @@ def known_keys() -> set[str]:
 
 def env_settings() -> EnvSettings:
     """All settings, merged in the documented order."""
-    merged: dict[str, Any] = _defaults()
-    merged.update(_from_config_file(config_file()))
+    merged: dict[str, Any] = _from_config_file(config_file())
     merged.update(_from_local_file(LOCAL_FILE))
     merged.update(_from_variables())
-    return EnvSettings(**merged)
+    return EnvSettings(**{**_defaults(merged.get("results_path")), **merged})
 
 
 def apply_flags(**paths: str | Path | None) -> None:
@@ -90,17 +89,19 @@ def apply_flags(**paths: str | Path | None) -> None:
             os.environ[VARIABLE_PREFIX + key.upper()] = os.path.abspath(Path(value).expanduser())
 
 
-def _defaults() -> dict[str, Path]:
+def _defaults(results: str | Path | None = None) -> dict[str, Path]:
+    """What is not set; plots and segmentations go below the results, wherever the user has put these."""
     checkout = Path(__file__).resolve().parents[2]
     if (checkout / "pyproject.toml").is_file():
         base = checkout
     else:
         base = _user_folder("XDG_DATA_HOME", ".local/share") / "pytracking"
+    results = Path(results or base / "results")
     return {
-        "results_path": base / "results",
+        "results_path": results,
         "network_path": base / "networks",
-        "result_plot_path": base / "results" / "plots",
-        "segmentation_path": base / "results" / "segmentation",
+        "result_plot_path": results / "plots",
+        "segmentation_path": results / "segmentation",
         "cache_path": _user_folder("XDG_CACHE_HOME", ".cache") / "pytracking",
     }
 

@@ -19,9 +19,16 @@ def origin_file(folder: str | Path, sequence_name: str) -> Path:
     return Path(folder) / "origin" / f"{sequence_name}.json"
 
 
-def write_origin(folder: str | Path, sequence: Sequence, settings: str) -> None:
-    """Notes what the result that is about to be written is of; ``settings`` is the run's digest."""
-    content = {"dataset": sequence.dataset, "data": sequence.identity(), "settings": settings}
+def write_origin(folder: str | Path, sequence: Sequence, settings: str, computing: dict[str, Any]) -> None:
+    """Notes what the result that is about to be written is of.
+
+    Args:
+        folder: of the results.
+        sequence: the data.
+        settings: the run's digest.
+        computing: which engine really computed it, and with how many threads; for the reader, not compared.
+    """
+    content = {"dataset": sequence.dataset, "data": sequence.identity(), "settings": settings, "computing": computing}
     write_text(origin_file(folder, sequence.name), json.dumps(content, indent=2) + "\n")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from pytracking.evaluation.environment import env_settings
 from pytracking.tracker.base import TrackerParams, with_recommendations, with_values
 from pytracking.utils.names import unknown_name_message
+from pytracking.utils.notices import Notice
 
 NOT_SETTABLE = {"provenance": "it is kept by itself", "network_file": "give --network, or set weights"}
 
@@ -25,7 +26,7 @@ class MissingWeightsError(FileNotFoundError):
     """A tracker's network is not on this machine."""
 
 
-class FallbackWeightsWarning(UserWarning):
+class FallbackWeightsWarning(Notice):
     """A tracker runs on a bundled network because the paper's is not on this machine."""
 
 

@@ -148,7 +148,7 @@ def store_result(
         write_times(times_file(folder, name), output.times)
         if output.scores is not None:
             write_scores(scores_file(folder, name), output.scores)
-        write_origin(folder, sequence, settings)
+        write_origin(folder, sequence, settings, output.computing)
         write_boxes(boxes_file(folder, name), output.boxes)
     return True
 

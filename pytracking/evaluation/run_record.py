@@ -11,16 +11,20 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ltr.engine import choose_engine
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.tracker import Tracker
 from pytracking.tracker.base import TrackerParams
-from pytracking.utils.device import select_device
+from pytracking.utils.device import select_device, wanted_engine
 from pytracking.utils.files import sha256, write_text
+from pytracking.utils.threads import most_threads
 
 RECORD_NAME = "run.json"
-PACKAGES = ("rls-tracking", "torch", "numpy", "opencv-python", "opencv-contrib-python", "opencv-python-headless")
+PACKAGES = (
+    "rls-tracking", "torch", "numpy", "onnxruntime", "opencv-python", "opencv-contrib-python", "opencv-python-headless",
+)  # fmt: skip
 # Views of the run, not part of what is computed. ("stated": in records of earlier versions.)
-IGNORED_PARAMETERS = {"debug", "device", "network_file", "stated"}
+IGNORED_PARAMETERS = {"debug", "device", "engine", "cpu_threads", "network_file", "stated"}
 
 
 class ChangedRunError(RuntimeError):
@@ -44,6 +48,8 @@ def run_record(tracker: Tracker) -> dict[str, Any]:
         "weights_sha256": _digest(weights, weights.stat().st_mtime_ns) if weights else None,
         "seed": f"seed_for({tracker.run_id or 0}, sequence), e.g. {seed_for(tracker.run_id, 'demo')} for 'demo'",
         "device": str(select_device(params.device)),
+        "engine": choose_engine(wanted_engine(params.engine), select_device(params.device)),
+        "cpu_threads": most_threads(params.cpu_threads),  # origin/ has what each result was really computed with
         "machine": platform.platform(),
         "python": platform.python_version(),
         "packages": _versions(),

@@ -1,7 +1,6 @@
 """Runs trackers on sequences: in parallel, resumable, and honest about what failed."""
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pytracking.evaluation.tracker import Tracker
 from pytracking.evaluation.workers import Outcome, Task, TaskRunner, WorkerPool
 from pytracking.utils.files import write_text
 from pytracking.utils.progress import progress_bar
+from pytracking.utils.threads import threads_of_each
 
 
 class Pool(Protocol):
@@ -109,12 +109,6 @@ def run_dataset(
     return report
 
 
-def torch_threads(workers: int) -> int:
-    """Threads for each of so many workers, so that together they do not exceed the cores this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // max(1, workers))
-
-
 def _outcomes(tasks: list[Task], threads: int, bar: _Progress, pool: Pool | None) -> Iterator[Outcome]:
     if pool is not None:
         yield from pool.run(_longest_first(tasks), bar.frames)
@@ -125,7 +119,7 @@ def _outcomes(tasks: list[Task], threads: int, bar: _Progress, pool: Pool | None
             yield runner.run(task, lambda frames, task=task: bar.frames(task, frames))
         return
     workers = min(threads, len(tasks))
-    with WorkerPool(workers, torch_threads(workers)) as workers_here:
+    with WorkerPool(workers, threads_of_each(workers)) as workers_here:
         yield from workers_here.run(_longest_first(tasks), bar.frames)
 
 

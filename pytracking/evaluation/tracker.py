@@ -6,7 +6,8 @@ import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from pytracking.evaluation.run_folders import list_runs
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.names import unknown_name_message
+from pytracking.utils.read_ahead import read_ahead
 
 
 class UnknownTrackerError(ValueError):
@@ -39,6 +41,7 @@ class SequenceOutput:
     boxes: np.ndarray  # (n, 4), x y w h; the first is the given one
     times: np.ndarray  # (n,), seconds inside the tracker; the first is the initialisation
     scores: np.ndarray | None  # (n,), the tracker's own score, NaN where it gave none; None: it never did
+    computing: dict[str, Any] = field(default_factory=dict)  # engine and threads, where the tracker has a choice
 
 
 def tracker_names() -> list[str]:
@@ -211,14 +214,15 @@ def track_sequence(
     boxes = np.empty((len(sequence), 4))
     times = np.empty(len(sequence))
     scores = np.full(len(sequence), np.nan)
-    for index in range(len(sequence)):
-        if index == 0:
-            result = loop.start_sequence(sequence, seed)
-        else:
-            where = f"frame {index + 1} of sequence '{sequence.name}' ({sequence.frames[index]})"
-            result = loop.next(sequence.load_frame(index), where)
-        boxes[index], times[index] = result.box, result.seconds
-        scores[index] = np.nan if result.score is None else result.score
-        if progress is not None:
-            progress(index + 1)
-    return SequenceOutput(boxes, times, None if np.isnan(scores).all() else scores)
+    with closing(read_ahead(map(sequence.load_frame, range(1, len(sequence))))) as images:
+        for index in range(len(sequence)):
+            if index == 0:
+                result = loop.start_sequence(sequence, seed)
+            else:
+                where = f"frame {index + 1} of sequence '{sequence.name}' ({sequence.frames[index]})"
+                result = loop.next(next(images), where)
+            boxes[index], times[index] = result.box, result.seconds
+            scores[index] = np.nan if result.score is None else result.score
+            if progress is not None:
+                progress(index + 1)
+    return SequenceOutput(boxes, times, None if np.isnan(scores).all() else scores, dict(tracker.computing))

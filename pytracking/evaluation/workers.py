@@ -6,13 +6,11 @@ worker dies, the runner sees its pipe close, counts the sequence as failed and s
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -23,6 +21,7 @@ from pytracking.evaluation.results import boxes_file
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import FallbackWeightsWarning, Tracker
 from pytracking.utils.memory import peak_memory_mib, reset_peak_memory
+from pytracking.utils.threads import thread_variables
 
 REPORT_INTERVAL = 0.2  # seconds between two messages about progress
 SHUTDOWN_GRACE = 2.0  # seconds a worker gets to end before it is killed
@@ -183,7 +182,7 @@ class WorkerPool:
         context = multiprocessing.get_context("spawn")  # CUDA and threads do not survive a fork
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, self._torch_threads, self._runner_class), daemon=True)
-        with _thread_variables(self._torch_threads):
+        with thread_variables(self._torch_threads):
             process.start()
         theirs.close()  # so that the pipe closes when the worker dies
         return _Worker(process, ours)
@@ -195,19 +194,3 @@ class WorkerPool:
         reason = f"signal {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}"
         hint = "; killed from outside, perhaps because memory ran out" if code == -signal.SIGKILL else ""
         return f"the worker process died ({reason}{hint})\n"
-
-
-@contextmanager
-def _thread_variables(threads: int) -> Iterator[None]:
-    """OpenMP and BLAS read these once, when they are loaded in the new process."""
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, str(threads)))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name)
-            else:
-                os.environ[name] = value

@@ -53,18 +53,25 @@ def blur(sigma: tuple[float, float]) -> Warp:
     kernels = []
     for deviation in sigma:
         radius = math.ceil(2 * deviation)
-        offsets = torch.arange(-radius, radius + 1, dtype=torch.float32)
-        kernel = torch.exp(-(offsets**2) / (2 * deviation**2))
+        offsets = np.arange(-radius, radius + 1, dtype=np.float32)
+        kernel = np.exp(-(offsets**2) / np.float32(2 * deviation**2))
         kernels.append(kernel / kernel.sum())
+    rows, columns = kernels
 
     def warp(patch: torch.Tensor) -> torch.Tensor:
-        rows, cols = (kernel.to(patch) for kernel in kernels)
-        planes = patch.transpose(0, 1)  # (3, 1, h, w): each colour on its own
-        planes = F.conv2d(planes, rows.view(1, 1, -1, 1), padding=(len(rows) // 2, 0))
-        planes = F.conv2d(planes, cols.view(1, 1, 1, -1), padding=(0, len(cols) // 2))
-        return planes.transpose(0, 1)
+        # OpenCV: a hundredth of the time of torch's convolution with so few channels.
+        blurred = cv2.sepFilter2D(_pixels(patch), -1, columns, rows, borderType=cv2.BORDER_CONSTANT)
+        return _patch(blurred, patch)
 
     return warp
+
+
+def _pixels(patch: torch.Tensor) -> np.ndarray:
+    return np.ascontiguousarray(patch[0].permute(1, 2, 0).cpu().numpy())  # (h, w, 3)
+
+
+def _patch(pixels: np.ndarray, like: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(pixels).permute(2, 0, 1).unsqueeze(0).to(like)
 
 
 def rescale(factor: float) -> Warp:
@@ -82,12 +89,11 @@ def rotate(degrees: float) -> Warp:
     """Rotates the picture counterclockwise about its middle."""
 
     def warp(patch: torch.Tensor) -> torch.Tensor:
-        pixels = patch[0].permute(1, 2, 0).cpu().numpy()
+        pixels = _pixels(patch)
         height, width = pixels.shape[:2]
         matrix = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), degrees, 1.0)
         # OpenCV rather than grid_sample: the networks' published results come from its 1/32 pixel interpolation.
-        pixels = cv2.warpAffine(np.ascontiguousarray(pixels), matrix, (width, height), borderMode=cv2.BORDER_REPLICATE)
-        return torch.from_numpy(pixels).permute(2, 0, 1).unsqueeze(0).to(patch)
+        return _patch(cv2.warpAffine(pixels, matrix, (width, height), borderMode=cv2.BORDER_REPLICATE), patch)
 
     return warp
 

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -44,6 +46,8 @@ class TrackerParams(metaclass=_NotesWhatIsStated):
     device: str = "auto"  # "auto" takes CUDA, then MPS, then the CPU
     weights: str | None = None  # file name of the network that the paper used, e.g. "dimp50.pth"
     fallback_weights: str | None = None  # bundled network to run on where `weights` is not on disk
+    engine: str = "auto"  # of the frozen networks: "torch", "onnxruntime"; "auto" takes ONNX Runtime on CPUs
+    cpu_threads: int | None = None  # most threads to use; None: OMP_NUM_THREADS, or as many as there are cores
     network_file: Path | None = None  # the file found for one of the two; set by pytracking.evaluation.Tracker
     debug: int = 0  # 0: nothing; larger numbers: more views
 
@@ -119,6 +123,8 @@ class BaseTracker:
     """
 
     needs_ground_truth = False  # True: info["ground_truth"] of the first frame holds the boxes of all frames
+
+    computing: Mapping[str, Any] = MappingProxyType({})  # for records: engine and threads, where there is a choice
 
     def __init__(self, params: TrackerParams) -> None:
         self.params = params

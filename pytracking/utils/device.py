@@ -1,7 +1,11 @@
-"""Choice of the device that a tracker computes on."""
+"""Choice of the device that a tracker computes on, and of the engine that computes its network there."""
 from __future__ import annotations
 
+import os
+
 import torch
+
+ENGINE_VARIABLE = "PYTRACKING_ENGINE"  # what --engine sets
 
 
 def select_device(name: str = "auto") -> torch.device:
@@ -26,3 +30,8 @@ def select_device(name: str = "auto") -> torch.device:
     if not present:
         raise ValueError(f"device {name!r} is not available on this machine; use 'auto' or 'cpu'")
     return device
+
+
+def wanted_engine(name: str = "auto") -> str:
+    """The parameter ``engine``; where that is "auto", what the environment says. See :mod:`ltr.engine`."""
+    return os.environ.get(ENGINE_VARIABLE) or "auto" if name == "auto" else name

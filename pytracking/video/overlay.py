@@ -1,19 +1,17 @@
-"""The box, the score and the speed, drawn on a frame; and videos of such frames."""
+"""The box, the score and the speed, drawn on a frame."""
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 
-from pytracking.utils.files import replacing
+from pytracking.utils.legend import legend
 
 # RGB; a flag other than "normal" changes the box's colour, so that doubt is seen without reading
 FLAG_COLOURS = {"normal": (255, 140, 0), "hard_negative": (255, 215, 0), "uncertain": (80, 170, 255)}
 LOST_COLOUR = (200, 60, 60)
-CODECS = {".mp4": "mp4v", ".avi": "MJPG", ".mkv": "mp4v"}
+TRACKER_COLOURS = ((255, 138, 61), (86, 180, 233))  # first, second: as on the page
 
 
 def draw_output(frame: np.ndarray, output: dict[str, Any], caption: str = "") -> np.ndarray:
@@ -42,36 +40,19 @@ def _write_line(picture: np.ndarray, text: str) -> None:
     cv2.putText(picture, text, (6, height + 4), cv2.FONT_HERSHEY_SIMPLEX, scale, (255, 255, 255), 1, cv2.LINE_AA)
 
 
-class VideoWriter:
-    """Writes RGB frames to a video that appears under its name when it is closed; use as a context manager."""
+def draw_boxes(frame: np.ndarray, outputs: list[tuple[str, dict[str, Any]]]) -> np.ndarray:
+    """A copy of the frame with several trackers' boxes, each in its colour, and a line below with their names.
 
-    def __init__(self, path: str | Path, fps: float) -> None:
-        self._path, self._fps = Path(path), fps
-        if self._path.suffix.lower() not in CODECS:
-            raise ValueError(f"--save {path}: the name must end in {', '.join(CODECS)}")
-        self._replacing = replacing(self._path)
-        self._writer: cv2.VideoWriter | None = None
-
-    def __enter__(self) -> VideoWriter:
-        self._temporary = self._replacing.__enter__()
-        return self
-
-    def __exit__(self, kind, error, trace) -> None:
-        if self._writer is not None:
-            self._writer.release()
-        if self._writer is None and kind is None:
-            kind, error = ValueError, ValueError(f"{self._path}: no frame was written")
-            self._replacing.__exit__(kind, error, None)
-            return
-        # What was tracked until Ctrl-C or an error is worth keeping: the video is renamed all the same.
-        self._replacing.__exit__(None if self._writer is not None else kind, error, trace)
-
-    def write(self, frame: np.ndarray) -> None:
-        """Adds a frame; all must have the size of the first."""
-        height, width = frame.shape[:2]
-        if self._writer is None:
-            codec = cv2.VideoWriter_fourcc(*CODECS[self._path.suffix.lower()])
-            self._writer = cv2.VideoWriter(os.fspath(self._temporary), codec, self._fps, (width, height))
-            if not self._writer.isOpened():
-                raise OSError(f"{self._path}: OpenCV cannot write such a video here; try a name that ends in .avi")
-        self._writer.write(cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
+    Args:
+        frame: RGB uint8.
+        outputs: tracker and output (``box``, ``score``) of each box.
+    """
+    picture = frame.copy()
+    thickness = max(1, round(frame.shape[1] / 300))
+    names = list(dict.fromkeys(name for name, _ in outputs))
+    for name, output in outputs:
+        x, y, w, h = (round(float(value)) for value in output["box"])
+        colour = TRACKER_COLOURS[names.index(name) % len(TRACKER_COLOURS)]
+        cv2.rectangle(picture, (x, y), (x + w, y + h), colour, thickness, cv2.LINE_AA)
+    lines = [(name, TRACKER_COLOURS[place % len(TRACKER_COLOURS)]) for place, name in enumerate(names)]
+    return np.vstack([picture, legend(frame.shape[1], lines)])

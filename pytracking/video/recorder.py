@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 from pytracking.evaluation.results import boxes_file, scores_file, times_file, write_boxes, write_scores, write_times
 from pytracking.utils.files import write_text
 
+COMPLETE = "end of the video"  # why a recording ended that has every frame
 COLUMNS = ("frame", "x", "y", "w", "h", "score", "flag", "seconds")
 FLUSH_EVERY = 50  # frames
 
@@ -29,17 +31,25 @@ class Files:
 
 
 class Recorder:
-    """Writes one row a frame to ``<name>.csv.part``, and every file when it is finished.
+    """Writes one row per frame to ``<name>.csv.part``, and every file when it is finished.
+
+    Results of another video of the same name are not replaced (``<name>-<digest>`` is used then), and neither are
+    complete results by incomplete ones (``<name>_partial``).
 
     Args:
         folder: for the files; made if need be.
         name: of the files.
         about: what the JSON says beside the rows (tracker, video, ...).
+        first_frame: number of the first row's frame, counted from 1.
     """
 
-    def __init__(self, folder: Path, name: str, about: dict[str, Any]) -> None:
-        self._folder, self._name, self._about = Path(folder), name, about
+    def __init__(self, folder: Path, name: str, about: dict[str, Any], first_frame: int = 1) -> None:
+        self._folder, self._about, self._first = Path(folder), about, first_frame
         self._folder.mkdir(parents=True, exist_ok=True)
+        other = self._recorded(name).get("video")
+        if other is not None and other != about.get("video"):
+            name += "-" + hashlib.sha256(str(about.get("video")).encode()).hexdigest()[:8]
+        self._name = name
         self.partial = self._folder / f"{name}.csv.part"
         self._stream = open(self.partial, "w", newline="", encoding="utf-8")
         self._writer = csv.writer(self._stream)
@@ -52,13 +62,15 @@ class Recorder:
         score = output.get("score")
         box = [f"{float(value):.2f}" for value in output["target_bbox"]]
         shown = "" if score is None else f"{float(score):.6g}"
-        self._writer.writerow([self.frames, *box, shown, output.get("flag") or "", f"{seconds:.6f}"])
+        self._writer.writerow([self._first + self.frames - 1, *box, shown, output.get("flag") or "", f"{seconds:.6f}"])
         if self.frames % FLUSH_EVERY == 0:
             self._stream.flush()
 
-    def finish(self, ended: str = "end of the video") -> Files:
+    def finish(self, ended: str = COMPLETE) -> Files:
         """Writes result files, CSV and JSON; ``ended`` says why the rows stop."""
         self._stream.close()
+        if ended != COMPLETE and self._recorded(self._name).get("ended") == COMPLETE:
+            self._name += "_partial"
         with open(self.partial, newline="", encoding="utf-8") as stream:
             rows = list(csv.DictReader(stream))
         boxes = np.array([[float(row[key]) for key in ("x", "y", "w", "h")] for row in rows]).reshape(-1, 4)
@@ -78,6 +90,14 @@ class Recorder:
         write_boxes(files.boxes, boxes)
         os.replace(self.partial, files.csv)
         return files
+
+    def _recorded(self, name: str) -> dict[str, Any]:
+        """What an earlier recording of this name says about itself."""
+        try:
+            found = json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     def _write_json(self, path: Path, rows: list[dict[str, str]], ended: str) -> None:
         frames = [

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ import numpy as np
 from pytracking.utils.image_io import IMAGE_SUFFIXES, read_image
 
 STREAM_SCHEMES = ("rtsp", "rtsps", "rtmp", "http", "https", "udp", "tcp")
+DEMO_PREFIX = "demo:"  # demo:fish is a sequence of the demo dataset
 DEFAULT_FPS = 30.0  # where the source does not say
 
 
@@ -24,7 +26,7 @@ class FrameSource:
 
     Attributes:
         name: for files written about it.
-        fps: frames a second of the recording.
+        fps: frames per second of the recording.
         length: number of frames, or None where nobody knows (a stream, a camera).
     """
 
@@ -39,6 +41,10 @@ class FrameSource:
         self.close()
 
     def __iter__(self) -> Iterator[np.ndarray]:
+        return self.frames()
+
+    def frames(self, start: int = 0) -> Iterator[np.ndarray]:
+        """The frames from number ``start`` (0-based) on; may be called again to go elsewhere."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -55,8 +61,8 @@ class FolderSource(FrameSource):
         self._files = sorted(files, key=_by_number)
         self.name, self.fps, self.length = folder.resolve().name, DEFAULT_FPS, len(files)
 
-    def __iter__(self) -> Iterator[np.ndarray]:
-        for path in self._files:
+    def frames(self, start: int = 0) -> Iterator[np.ndarray]:
+        for path in self._files[start:]:
             yield read_image(path)
 
 
@@ -79,14 +85,20 @@ class CaptureSource(FrameSource):
         self.fps = float(fps) if 0.1 < fps < 1000.0 else DEFAULT_FPS
         count = int(self._capture.get(cv2.CAP_PROP_FRAME_COUNT)) if finite else 0
         self.length = count if count > 0 else None
+        self._first, self._times = 0, array("d")  # when each frame since the first that was read is shown, ms
+        self._next = 0
 
-    def __iter__(self) -> Iterator[np.ndarray]:
-        index = 0
+    def frames(self, start: int = 0) -> Iterator[np.ndarray]:
+        index, pending = start, self._go_to(start)
         while True:
-            read, frame = self._capture.read()
+            read, frame = pending or self._capture.read()
+            pending = None
             if not read:
                 break
+            if index == self._first + len(self._times):
+                self._times.append(self._capture.get(cv2.CAP_PROP_POS_MSEC))
             index += 1
+            self._next = index
             yield cv2.cvtColor(frame, cv2.COLOR_BGR2RGB if frame.ndim == 3 else cv2.COLOR_GRAY2RGB)
         if index == 0:
             raise VideoError(f"{self._what()}: not a single frame could be read")
@@ -94,6 +106,27 @@ class CaptureSource(FrameSource):
             raise VideoError(
                 f"{self._what()}: frame {index + 1} of {self.length} cannot be read; the file is damaged or cut off"
             )
+
+    def _go_to(self, index: int) -> tuple[bool, np.ndarray | None] | None:
+        """Goes to a frame. One that was read before is found again exactly, and is returned if reading it was needed.
+
+        OpenCV finds frames by time, which is exact where all frames last equally long. Where they do not, the frame
+        found has another time than the one noted, and the frames are counted instead.
+        """
+        if index == self._next:
+            return None
+        if not self._first <= index < self._first + len(self._times):
+            self._capture.set(cv2.CAP_PROP_POS_FRAMES, index)
+            self._first, self._times = index, array("d")
+            return None
+        self._capture.set(cv2.CAP_PROP_POS_FRAMES, index)
+        found = self._capture.read()
+        if found[0] and abs(self._capture.get(cv2.CAP_PROP_POS_MSEC) - self._times[index - self._first]) < 0.5:
+            return found
+        self._capture.set(cv2.CAP_PROP_POS_FRAMES, self._first)
+        for _ in range(index - self._first):
+            self._capture.grab()
+        return None
 
     def close(self) -> None:
         self._capture.release()
@@ -103,13 +136,15 @@ class CaptureSource(FrameSource):
 
 
 def open_source(text: str) -> FrameSource:
-    """Opens what the user named: a file, a folder of frames, an address, or a camera's number.
+    """Opens what the user named: a file, a folder of frames, an address, a camera's number, or ``demo:NAME``.
 
     Raises:
         VideoError: naming it, and what it could have been.
     """
     if urlsplit(text).scheme.lower() in STREAM_SCHEMES:
         return CaptureSource(text, name=_safe_name(urlsplit(text).netloc + urlsplit(text).path), finite=False)
+    if text.startswith(DEMO_PREFIX):
+        return FolderSource(_demo_folder(text.removeprefix(DEMO_PREFIX)))
     path = Path(text).expanduser()
     if path.is_dir():
         return FolderSource(path)
@@ -118,6 +153,15 @@ def open_source(text: str) -> FrameSource:
     if text.isdecimal():
         return CaptureSource(int(text), name=f"camera{text}", finite=False)
     raise VideoError(f"{text}: no such file or folder (give a video, a folder of frames or an rtsp:// address)")
+
+
+def _demo_folder(name: str) -> Path:
+    from pytracking.evaluation import get_dataset  # here because it renders the sequences at the first time
+
+    try:
+        return Path(get_dataset("demo")[name].frames[0]).parent
+    except KeyError as error:
+        raise VideoError(str(error.args[0])) from error
 
 
 def _why_not(target: str | int) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from pytracking.evaluation.handle import TrackerHandle
 from pytracking.utils.image_io import ImageReadError
+from pytracking.utils.read_ahead import read_ahead
 from pytracking.video.sources import FrameSource, VideoError
 
 SPEED_WINDOW = 30  # frames over which the shown speed is averaged
@@ -19,7 +20,7 @@ SPEED_WINDOW = 30  # frames over which the shown speed is averaged
 class TrackedFrame:
     """One frame and what the tracker said about it."""
 
-    index: int  # 0-based
+    index: int  # 0 is the frame with the given box
     frame: np.ndarray
     output: dict[str, Any]
     seconds: float  # inside the tracker
@@ -27,7 +28,7 @@ class TrackedFrame:
 
 
 def track_video(
-    handle: TrackerHandle, source: FrameSource, choose_box: Callable[[np.ndarray], list[float]]
+    handle: TrackerHandle, source: FrameSource, choose_box: Callable[[np.ndarray], list[float]], start: int = 0
 ) -> Iterator[TrackedFrame]:
     """Yields frame after frame; memory does not grow with the video.
 
@@ -35,12 +36,16 @@ def track_video(
         handle: the tracker.
         source: the frames.
         choose_box: gets the first frame, returns x, y, w, h.
+        start: the frame to start at, 0-based.
 
     Raises:
         VideoError, ImageReadError: at the frame that cannot be read; everything before has been yielded.
     """
     recent: deque[float] = deque(maxlen=SPEED_WINDOW)
-    for index, frame in enumerate(source):
+    frames = source.frames(start)
+    if source.length is not None:  # a camera's next frame is not there yet
+        frames = read_ahead(frames)
+    for index, frame in enumerate(frames):
         output = handle.init(frame, choose_box(frame)) if index == 0 else handle.update(frame)
         if index > 0:
             recent.append(handle.seconds)

@@ -10,9 +10,9 @@ from vot.experiment import Experiment
 from vot.tracker import Tracker
 from vot.workspace import Workspace
 
-from pytracking.evaluation.running import torch_threads
 from pytracking.evaluation.workers import Outcome, WorkerPool
 from pytracking.utils.names import unknown_name_message
+from pytracking.utils.threads import threads_of_each
 from pytracking.vot.execution import ENGINES, VotTask, VotTaskRunner, open_workspace, write_log
 from pytracking.vot.workspace import DEFAULT_TIMEOUT, WorkspaceError
 
@@ -138,7 +138,7 @@ def _outcomes(tasks: list[VotTask], workers: int) -> Iterator[Outcome]:
         yield from (runner.run(task) for task in tasks)
         return
     workers = min(workers, len(tasks))
-    with WorkerPool(workers, torch_threads(workers), VotTaskRunner) as pool:
+    with WorkerPool(workers, threads_of_each(workers), VotTaskRunner) as pool:
         yield from pool.run(tasks, lambda task, frames: None)
 
 

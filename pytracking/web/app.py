@@ -1,112 +1,100 @@
-"""The server: pages, videos, downloads over HTTP, and a websocket that tracks."""
+"""The server: pages, videos, frames and downloads over HTTP, and a websocket that tracks."""
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import hmac
-import json
+import secrets
 import tempfile
-from dataclasses import fields
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from urllib.parse import quote
 
-import cv2
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import HTTPConnection, Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
-from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from pytracking.evaluation.handle import TrackerHandle
-from pytracking.evaluation.tracker import Tracker, parameter_names, tracker_names
+from pytracking.utils.video_writer import browser_suffix
 from pytracking.video.sources import VideoError
-from pytracking.web.downloads import RunStore
+from pytracking.web.catalog import Catalog, load_tracker
+from pytracking.web.connection import Tracking
 from pytracking.web.library import UploadError, Video, VideoLibrary
-from pytracking.web.messages import MessageError, Start, parse_message
-from pytracking.web.session import TrackingSession
-from pytracking.web.settings import WebSettings, is_loopback
+from pytracking.web.messages import to_json
+from pytracking.web.pictures import encode_jpeg
+from pytracking.web.runs import Run, RunStore
+from pytracking.web.security import Gate, without_paths
+from pytracking.web.settings import WebSettings
 
 STATIC = Path(__file__).with_name("static")
-TOKEN_COOKIE = "pytracking_token"
-NEEDS_ANSWERS = ("oracle",)  # looks at annotations, which a user's video does not have
+NO_STORE = {"Cache-Control": "no-store"}
 
 
-def create_app(settings: WebSettings) -> Starlette:
-    """The application; ``settings`` decides what it offers and to whom."""
-    server = TrackingServer(settings)
-    hosts = ["127.0.0.1", "localhost", "[::1]", "testserver"] if is_loopback(settings.host) else ["*"]
+def create_app(settings: WebSettings, load: Callable = load_tracker) -> Starlette:
+    """The application; ``settings`` decides what it offers and to whom, ``load`` makes trackers by their names."""
+    library, catalog, runs = VideoLibrary(settings), Catalog(settings), RunStore(settings)
+    pages = Pages(settings, library, catalog, runs)
+    tracking = Tracking(settings, library, catalog, runs, load)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        runs.close()
+
     return Starlette(
         routes=[
-            Route("/", server.index),
-            Route("/api/videos", server.videos, methods=["GET"]),
-            Route("/api/videos", server.upload, methods=["POST"]),
-            Route("/api/videos/{video_id}/first.jpg", server.first_frame),
-            Route("/api/trackers", server.trackers),
-            Route("/api/runs/{run_id}/boxes.csv", server.boxes),
-            Route("/api/runs/{run_id}/video.mp4", server.video),
-            WebSocketRoute("/api/track", server.track),
+            Route("/", pages.index),
+            Route("/api/server", pages.server),
+            Route("/api/videos", pages.videos, methods=["GET"]),
+            Route("/api/videos", pages.upload, methods=["POST"]),
+            Route("/api/videos/{video_id}", pages.video),
+            Route("/api/videos/{video_id}/thumbnail.jpg", pages.thumbnail),
+            Route("/api/videos/{video_id}/frames/{index:int}.jpg", pages.frame),
+            Route("/api/trackers", pages.trackers),
+            Route("/api/runs/{run_id}", pages.run),
+            Route("/api/runs/{run_id}/frames/{index:int}", pages.run_frame),
+            Route("/api/runs/{run_id}/boxes.csv", pages.boxes_csv),
+            Route("/api/runs/{run_id}/boxes.json", pages.boxes_json),
+            Route("/api/runs/{run_id}/mot.txt", pages.boxes_mot),
+            Route("/api/runs/{run_id}/video", pages.run_video),
+            WebSocketRoute("/api/track", tracking.serve),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
-        middleware=[
-            # a page elsewhere must not reach this server by a name that it makes point to loopback
-            Middleware(TrustedHostMiddleware, allowed_hosts=hosts),
-            Middleware(TokenGate, token=settings.token),
-        ],
-        exception_handlers={Exception: _no_traceback},
+        middleware=[Middleware(Gate, hosts=settings.allowed_hosts(), token=settings.token)],
+        exception_handlers={HTTPException: _http_error, Exception: _no_traceback},
+        lifespan=lifespan,
     )
+
+
+async def _http_error(request: Request, error: HTTPException) -> Response:
+    return JSONResponse({"error": error.detail}, error.status_code)
 
 
 async def _no_traceback(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": f"{type(error).__name__}: the server could not answer this"}, 500)
 
 
-class TokenGate:
-    """Lets in only who knows the token, as ``?token=`` once and as a cookie from then on."""
+class Pages:
+    """The HTTP endpoints."""
 
-    def __init__(self, app: ASGIApp, token: str | None) -> None:
-        self._app, self._token = app, token
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._token is None or scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
-        connection = HTTPConnection(scope)
-        given = connection.query_params.get("token") or connection.cookies.get(TOKEN_COOKIE, "")
-        if not hmac.compare_digest(given.encode(), self._token.encode()):
-            refusal = PlainTextResponse("this server wants the token that it printed when it was started\n", 403)
-            await refusal(scope, receive, send)
-            return
-
-        async def send_with_cookie(message: dict[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                cookie = f"{TOKEN_COOKIE}={self._token}; HttpOnly; SameSite=Strict; Path=/"
-                message["headers"] = [*message["headers"], (b"set-cookie", cookie.encode())]
-            await send(message)
-
-        await self._app(scope, receive, send_with_cookie)
-
-
-class TrackingServer:
-    """The endpoints and what they share."""
-
-    def __init__(self, settings: WebSettings) -> None:
-        self._settings = settings
-        self._library = VideoLibrary(settings)
-        self._runs = RunStore(settings.max_results)
-        self._sessions: set[TrackingSession] = set()
+    def __init__(self, settings: WebSettings, library: VideoLibrary, catalog: Catalog, runs: RunStore) -> None:
+        self._settings, self._library, self._catalog, self._runs = settings, library, catalog, runs
+        self._boot = secrets.token_urlsafe(9)
 
     async def index(self, request: Request) -> Response:
-        return FileResponse(STATIC / "index.html")
+        return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
+
+    async def server(self, request: Request) -> Response:
+        """Whether the server is there, and whether it is still the same one."""
+        suffix = await run_in_threadpool(browser_suffix)
+        return JSONResponse({"boot": self._boot, "video_suffix": suffix}, headers=NO_STORE)
 
     async def videos(self, request: Request) -> Response:
         found = await run_in_threadpool(self._library.list)
-        return JSONResponse([_public(video) for video in found])
+        return JSONResponse([video.public() for video in found], headers=NO_STORE)
 
     async def upload(self, request: Request) -> Response:
         """The body is the file itself; its name comes in the query."""
@@ -114,141 +102,97 @@ class TrackingServer:
             video = await self._library.add_upload(request.query_params.get("name", ""), request.stream())
         except UploadError as error:
             return JSONResponse({"error": str(error)}, error.status)
-        return JSONResponse(_public(video), 201)
-
-    async def first_frame(self, request: Request) -> Response:
-        try:
-            frame = await run_in_threadpool(self._library.first_frame, request.path_params["video_id"])
-        except KeyError:
-            return _missing("video")
-        except VideoError as error:
-            return JSONResponse({"error": str(error)}, 422)
-        _, data = cv2.imencode(".jpg", cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
-        return Response(data.tobytes(), media_type="image/jpeg", headers={"Cache-Control": "no-store"})
-
-    async def trackers(self, request: Request) -> Response:
-        return JSONResponse({"trackers": self._offered(), "default": self._settings.default_tracker})
-
-    def _offered(self) -> list[str]:
-        if self._settings.trackers:
-            return list(self._settings.trackers)
-        names = [name for name in tracker_names() if name not in NEEDS_ANSWERS]
-        return [f"{name}/{parameter}" for name in names for parameter in parameter_names(name)]
-
-    async def boxes(self, request: Request) -> Response:
-        try:
-            run = self._runs.get(request.path_params["run_id"])
-        except KeyError:
-            return _missing("run")
-        headers = {"Content-Disposition": 'attachment; filename="boxes.csv"'}
-        return Response(run.csv(), media_type="text/csv", headers=headers)
+        return JSONResponse(video.public(), 201)
 
     async def video(self, request: Request) -> Response:
-        try:
-            run = self._runs.get(request.path_params["run_id"])
-        except KeyError:
-            return _missing("run")
-        if not run.rows:
-            return _missing("frame in this run")
-        folder = tempfile.TemporaryDirectory(dir=self._settings.uploads)
-        path = Path(folder.name) / "tracked.mp4"
-        try:
-            await run_in_threadpool(run.write_video, path)
-        except OSError as error:
-            folder.cleanup()
-            return JSONResponse({"error": str(error)}, 422)
-        return FileResponse(path, filename="tracked.mp4", background=BackgroundTask(folder.cleanup))
+        """How long a video is."""
+        video = await self._found(request)
 
-    async def track(self, socket: WebSocket) -> None:
-        """One connection, one session after the other: ``start`` begins, closing the page ends."""
-        if not _same_origin(socket):
-            await socket.close(code=4403)
-            return
-        await socket.accept()
-        outbox: asyncio.Queue[tuple[dict[str, Any], bytes | None]] = asyncio.Queue()
-        sender = asyncio.create_task(_send_all(socket, outbox))
-        session: TrackingSession | None = None
-        try:
-            while True:
-                text = await socket.receive_text()
-                try:
-                    message = parse_message(text)
-                    if isinstance(message, Start):
-                        session = await self._restart(session, message, outbox)
-                    elif session is not None:
-                        session.steering.hear(message)
-                    else:
-                        raise MessageError("nothing is being tracked; send 'start' first")
-                except MessageError as error:
-                    await outbox.put(({"type": "refused", "message": str(error)}, None))
-        except (WebSocketDisconnect, KeyError, RuntimeError):  # closed, or a binary message, which we never asked for
-            pass
-        finally:
-            await self._close(session)
-            sender.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await sender
+        def measure() -> dict:
+            with video.open() as source:
+                return {**video.public(), "length": source.length, "fps": source.fps}
 
-    async def _restart(self, old: TrackingSession | None, start: Start, outbox: asyncio.Queue) -> TrackingSession:
-        await self._close(old)
-        unknown = [name for name in start.trackers if name not in self._offered()]
-        if unknown:
-            raise MessageError(f"there is no tracker '{unknown[0]}'")
+        return JSONResponse(await self._reading(video, measure), headers=NO_STORE)
+
+    async def thumbnail(self, request: Request) -> Response:
+        video = await self._found(request)
+        data = await self._reading(video, lambda: self._library.thumbnail(video.id))
+        return Response(data, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
+
+    async def frame(self, request: Request) -> Response:
+        video, index = await self._found(request), request.path_params["index"]
+        width = request.query_params.get("width", "")
+        most = max(16, int(width)) if width.isdecimal() and len(width) < 6 else None
+        data = await self._reading(video, lambda: encode_jpeg(video.frame(index), most))
+        return Response(data, media_type="image/jpeg", headers=NO_STORE)
+
+    async def trackers(self, request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(self._catalog.public))
+
+    async def run(self, request: Request) -> Response:
+        run = self._run(request)
+        text = await run_in_threadpool(lambda: to_json(run.summary()))
+        return Response(text, media_type="application/json", headers=NO_STORE)
+
+    async def run_frame(self, request: Request) -> Response:
+        """A frame as the websocket sent it: its message, then its picture."""
+        run = self._run(request)
         try:
-            video = await run_in_threadpool(self._library.get, start.video)
+            _, data = await run_in_threadpool(run.frames.get, request.path_params["index"])
         except KeyError as error:
-            raise MessageError("there is no such video (any more)") from error
-        running = sum(session.running for session in self._sessions)
-        if running >= self._settings.max_sessions:
-            raise MessageError(f"the server tracks {running} videos already; try again in a moment")
-        loop = asyncio.get_running_loop()
+            raise HTTPException(404, "this frame is no longer on the server") from error
+        headers = {"X-Stride": str(run.frames.stride), **NO_STORE}
+        return Response(data, media_type="application/octet-stream", headers=headers)
 
-        def emit(message: dict[str, Any], picture: bytes | None) -> None:
-            loop.call_soon_threadsafe(outbox.put_nowait, (message, picture))
+    async def boxes_csv(self, request: Request) -> Response:
+        run = self._run(request)
+        return _download(await run_in_threadpool(run.csv), "text/csv", f"{run.file_stem()}.csv")
 
-        session = TrackingSession(
-            start, video, load_tracker, emit,
-            in_flight=self._settings.frames_in_flight, idle_seconds=self._settings.idle_seconds,
+    async def boxes_json(self, request: Request) -> Response:
+        run = self._run(request)
+        return _download(await run_in_threadpool(run.json), "application/json", f"{run.file_stem()}.json")
+
+    async def boxes_mot(self, request: Request) -> Response:
+        run, tracker = self._run(request), request.query_params.get("tracker", "")
+        if tracker not in run.start.trackers:
+            raise HTTPException(404, "there is no such tracker in this run")
+        return _download(await run_in_threadpool(run.mot, tracker), "text/plain", f"{run.file_stem(tracker)}_mot.txt")
+
+    async def run_video(self, request: Request) -> Response:
+        run = self._run(request)
+        if not len(run.log):
+            raise HTTPException(404, "this run has no frame")
+        folder = tempfile.TemporaryDirectory(dir=self._settings.uploads)
+        path = Path(folder.name) / f"tracked{await run_in_threadpool(browser_suffix)}"
+        try:
+            await self._reading(run.video, lambda: run.write_video(path))
+        except HTTPException:
+            folder.cleanup()
+            raise
+        kind = "video/mp4" if path.suffix == ".mp4" else "video/webm"
+        return FileResponse(
+            path, media_type=kind, filename=f"{run.file_stem()}{path.suffix}", background=BackgroundTask(folder.cleanup)
         )
-        run = self._runs.new(video, session.rows)
-        await outbox.put(({"type": "started", "run": run.id, "trackers": list(start.trackers)}, None))
-        self._sessions.add(session)
-        session.begin()
-        return session
 
-    async def _close(self, session: TrackingSession | None) -> None:
-        if session is not None:
-            await run_in_threadpool(session.end)
-            self._sessions.discard(session)
+    async def _found(self, request: Request) -> Video:
+        try:
+            return await run_in_threadpool(self._library.get, request.path_params["video_id"])
+        except KeyError as error:
+            raise HTTPException(404, "this video is no longer on the server") from error
 
+    def _run(self, request: Request) -> Run:
+        try:
+            return self._runs.get(request.path_params["run_id"])
+        except KeyError as error:
+            raise HTTPException(404, "this run is no longer on the server") from error
 
-def load_tracker(name: str) -> TrackerHandle:
-    """A tracker by ``tracker/parameter``, with its score map where it has one."""
-    tracker, _, parameter = name.partition("/")
-    existing = {field.name for field in fields(Tracker(tracker, parameter).get_parameters())}
-    overrides = {"output_score_map": True} if "output_score_map" in existing else {}
-    return TrackerHandle(tracker, parameter, overrides=overrides)
-
-
-async def _send_all(socket: WebSocket, outbox: asyncio.Queue) -> None:
-    while True:
-        message, picture = await outbox.get()
-        if picture is None:
-            await socket.send_text(json.dumps(message))
-        else:
-            head = json.dumps(message).encode()
-            await socket.send_bytes(len(head).to_bytes(4, "big") + head + picture)
+    async def _reading(self, video: Video, read: Callable) -> object:
+        try:
+            return await run_in_threadpool(read)
+        except (VideoError, OSError, ValueError) as error:
+            raise HTTPException(422, without_paths(str(error), {video.path: video.title})) from error
 
 
-def _same_origin(socket: WebSocket) -> bool:
-    """Browsers send the page's origin; a page of somebody else must not steer this server."""
-    origin, host = socket.headers.get("origin"), socket.headers.get("host")
-    return origin is None or origin.split("://")[-1] == host
-
-
-def _public(video: Video) -> dict[str, Any]:
-    return {"id": video.id, "title": video.title, "kind": video.kind, "suggested_box": video.suggested_box}
-
-
-def _missing(what: str) -> Response:
-    return JSONResponse({"error": f"there is no such {what} (any more)"}, 404)
+def _download(text: str, kind: str, name: str) -> Response:
+    disposition = f"attachment; filename*=UTF-8''{quote(name)}"
+    return Response(text, media_type=kind, headers={"Content-Disposition": disposition, **NO_STORE})

@@ -5,20 +5,25 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import cv2
 import numpy as np
 
-from pytracking.web.messages import Correct, MessageError, parse_message
+from pytracking.web.messages import MessageError, parse_object, targets
 
 STATIC = Path(__file__).with_name("static")
 FILES = {
     "/": ("ask_box.html", "text/html; charset=utf-8"),
     "/static/ask_box.js": ("ask_box.js", "text/javascript; charset=utf-8"),
-    "/static/drawing.js": ("drawing.js", "text/javascript; charset=utf-8"),
-    "/static/style.css": ("style.css", "text/css; charset=utf-8"),
+    "/static/shared/drawing.js": ("shared/drawing.js", "text/javascript; charset=utf-8"),
+    "/static/shared/colours.js": ("shared/colours.js", "text/javascript; charset=utf-8"),
+    "/static/shared/style.css": ("shared/style.css", "text/css; charset=utf-8"),
+    "/static/page.css": ("page.css", "text/css; charset=utf-8"),
 }
 MAX_BODY = 4096
+HOSTS = ("127.0.0.1", "localhost")
+POLICY = "default-src 'self'; img-src 'self' blob: data:; base-uri 'none'; frame-ancestors 'none'"
 
 
 def ask_in_browser(frame: np.ndarray, port: int = 0) -> list[float]:
@@ -52,6 +57,8 @@ def _handler(frame: np.ndarray, answered: threading.Event) -> type[BaseHTTPReque
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if not self._is_for_us():
+                return
             if self.path == "/frame.png":
                 self._answer(200, picture.tobytes(), "image/png")
             elif self.path in FILES:
@@ -62,25 +69,33 @@ def _handler(frame: np.ndarray, answered: threading.Event) -> type[BaseHTTPReque
 
         def do_POST(self) -> None:
             length = self.headers.get("Content-Length", "")
+            if not self._is_for_us():
+                return
             if self.path != "/box" or not length.isdecimal() or int(length) > MAX_BODY:
                 self._answer(400, b"not understood\n", "text/plain")
                 return
             try:
-                message = parse_message(self.rfile.read(int(length)).decode("utf-8", "replace"))
+                boxes = targets(parse_object(self.rfile.read(int(length)).decode("utf-8", "replace")))
             except MessageError as error:
                 self._answer(400, json.dumps({"error": str(error)}).encode(), "application/json")
                 return
-            if not isinstance(message, Correct):
-                self._answer(400, b"not understood\n", "text/plain")
-                return
-            self.server.box = message.box
+            self.server.box = boxes[0].box
             self._answer(200, b"{}", "application/json")
             answered.set()
+
+        def _is_for_us(self) -> bool:
+            """Whether the request names this machine, and comes from this page or no page at all."""
+            host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
+            good = host.rpartition(":")[0] in HOSTS and (origin is None or urlsplit(origin).netloc == host)
+            if not good:
+                self._answer(403, b"this page answers to itself alone\n", "text/plain")
+            return good
 
         def _answer(self, status: int, body: bytes, kind: str) -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Security-Policy", POLICY)
             self.end_headers()
             self.wfile.write(body)
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 import hashlib
 import secrets
 import threading
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pytracking.video.sources import FolderSource, FrameSource, VideoError, open_source
+from pytracking.web.pictures import encode_jpeg
 from pytracking.web.settings import VIDEO_SUFFIXES, WebSettings
+
+THUMBNAIL_WIDTH = 240  # pixels
 
 
 class UploadError(ValueError):
@@ -28,12 +35,27 @@ class Video:
 
     id: str
     title: str
-    path: Path
-    kind: str  # "demo", "folder" or "upload"
+    path: Path = field(repr=False)
+    kind: str  # "demo", "folder", "upload" or "camera"
     suggested_box: tuple[float, ...] | None = None  # the annotated first box, where there is one
 
     def open(self) -> FrameSource:
         return FolderSource(self.path) if self.path.is_dir() else open_source(str(self.path))
+
+    def frame(self, index: int) -> np.ndarray:
+        """One frame.
+
+        Raises:
+            VideoError: if there is none of this number.
+        """
+        with self.open() as source:
+            for frame in source.frames(index):
+                return frame
+        raise VideoError(f"'{self.title}' has no frame {index + 1}")
+
+    def public(self) -> dict[str, Any]:
+        """What the page may know."""
+        return {"id": self.id, "title": self.title, "kind": self.kind, "suggested_box": self.suggested_box}
 
 
 class VideoLibrary:
@@ -42,14 +64,19 @@ class VideoLibrary:
     def __init__(self, settings: WebSettings) -> None:
         self._settings = settings
         self._uploads: dict[str, Video] = {}
+        self._known: dict[str, Video] = {}  # as last listed: looking through large folders takes time
+        self._in_use: Counter[str] = Counter()
         self._lock = threading.Lock()
         settings.uploads.mkdir(parents=True, exist_ok=True)
+        self.thumbnail = lru_cache(maxsize=256)(self._thumbnail)  # 256 x some 10 KB
 
     def list(self) -> list[Video]:
         """Everything that can be chosen now."""
         with self._lock:
             uploads = list(self._uploads.values())
-        return [*uploads, *self._from_folders(), *self._from_demo()]
+        found = [*uploads, *self._from_folders(), *self._from_demo()]
+        self._known = {video.id: video for video in found}
+        return found
 
     def get(self, video_id: str) -> Video:
         """A video by its id.
@@ -57,17 +84,26 @@ class VideoLibrary:
         Raises:
             KeyError: if there is none.
         """
-        for video in self.list():
-            if video.id == video_id:
-                return video
-        raise KeyError(video_id)
+        video = self._known.get(video_id)
+        if video is None or not video.path.exists():
+            video = next((one for one in self.list() if one.id == video_id), None)
+        if video is None:
+            raise KeyError(video_id)
+        return video
 
-    def first_frame(self, video_id: str) -> np.ndarray:
-        """The picture to draw the box on."""
-        with self.get(video_id).open() as source:
-            for frame in source:
-                return frame
-        raise VideoError(f"video {video_id}: not a single frame could be read")
+    @contextmanager
+    def using(self, video: Video) -> Iterator[Video]:
+        """While the block lasts, the video is not removed to make room for another."""
+        with self._lock:
+            self._in_use[video.id] += 1
+        try:
+            yield video
+        finally:
+            with self._lock:
+                self._in_use[video.id] -= 1
+
+    def _thumbnail(self, video_id: str) -> bytes:
+        return encode_jpeg(self.get(video_id).frame(0), THUMBNAIL_WIDTH)
 
     async def add_upload(self, file_name: str, chunks: AsyncIterator[bytes]) -> Video:
         """Stores an upload under a name of our own, and checks that it is a video.
@@ -78,21 +114,19 @@ class VideoLibrary:
         title = Path(file_name.replace("\\", "/")).name[:80] or "video"
         suffix = Path(title).suffix.lower()
         if suffix not in VIDEO_SUFFIXES:
-            raise UploadError(f"'{title}' is no video file; there are: {', '.join(VIDEO_SUFFIXES)}", 415)
+            raise UploadError(f"'{title}' is not a video file ({', '.join(VIDEO_SUFFIXES)})", 415)
         video_id = secrets.token_urlsafe(9)
         path = self._settings.uploads / f"{video_id}{suffix}"
         try:
             await self._store(path, chunks)
             video = Video(video_id, title, path, "upload")
             _check_decodes(video)
+            self._make_room(path.stat().st_size)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
         with self._lock:
-            self._uploads[video_id] = video
-            while len(self._uploads) > self._settings.max_uploads:
-                oldest = next(iter(self._uploads))
-                self._uploads.pop(oldest).path.unlink(missing_ok=True)
+            self._uploads[video_id] = self._known[video_id] = video
         return video
 
     async def _store(self, path: Path, chunks: AsyncIterator[bytes]) -> None:
@@ -106,6 +140,22 @@ class VideoLibrary:
                 stream.write(chunk)
         if size == 0:
             raise UploadError("the file is empty")
+
+    def _make_room(self, size: int) -> None:
+        """Removes the oldest uploads that nobody tracks, until one more of this size fits."""
+        with self._lock:
+            sizes = {key: video.path.stat().st_size for key, video in self._uploads.items() if video.path.exists()}
+            for key in list(self._uploads):
+                total = sum(sizes.values()) + size
+                if len(self._uploads) < self._settings.max_uploads and total <= self._settings.max_upload_total:
+                    return
+                if not self._in_use[key]:
+                    self._uploads.pop(key).path.unlink(missing_ok=True)
+                    self._known.pop(key, None)
+                    sizes.pop(key, None)
+            total = sum(sizes.values()) + size
+            if len(self._uploads) >= self._settings.max_uploads or total > self._settings.max_upload_total:
+                raise UploadError("the server has no room for more uploads; all that it holds are being tracked", 507)
 
     def _from_folders(self) -> list[Video]:
         found = []
@@ -136,12 +186,12 @@ class VideoLibrary:
 
 
 def _stable_id(path: Path) -> str:
+    """The same after a restart, so that links and open pages stay good."""
     return hashlib.sha256(path.as_posix().encode()).hexdigest()[:12]
 
 
 def _check_decodes(video: Video) -> None:
     try:
-        with video.open() as source:
-            next(iter(source))
-    except (VideoError, StopIteration) as error:
+        video.frame(0)
+    except VideoError as error:
         raise UploadError(f"'{video.title}' cannot be decoded as a video", 415) from error

@@ -8,7 +8,11 @@ from typing import Any
 
 MAX_MESSAGE = 4096  # characters
 MAX_TRACKERS = 2
+MAX_OBJECTS = 1  # the messages carry a list, the trackers follow one target
 COMMANDS = ("pause", "resume", "step", "stop")
+CAMERA = "camera"  # in place of a video's id: frames come from the page
+
+Box = tuple[float, float, float, float]
 
 
 class MessageError(ValueError):
@@ -16,28 +20,41 @@ class MessageError(ValueError):
 
 
 @dataclass(frozen=True)
+class Target:
+    """One object to follow."""
+
+    id: int
+    box: Box
+
+
+@dataclass(frozen=True)
 class Start:
     video: str
-    box: tuple[float, float, float, float]
+    frame: int  # 0-based
+    objects: tuple[Target, ...]
     trackers: tuple[str, ...]  # "tracker/parameter"
 
 
 @dataclass(frozen=True)
 class Correct:
-    """Go on from here with this box."""
+    """Go back to this frame and on from there with these boxes."""
 
-    box: tuple[float, float, float, float]
+    run: str
+    frame: int
+    objects: tuple[Target, ...]
 
 
 @dataclass(frozen=True)
 class Drawn:
     """The page has drawn this frame: more may be sent."""
 
+    run: str
     index: int
 
 
 @dataclass(frozen=True)
 class Command:
+    run: str
     name: str
 
 
@@ -50,6 +67,21 @@ def parse_message(text: str) -> Message:
     Raises:
         MessageError: saying what is wrong with it.
     """
+    data = parse_object(text)
+    kind = data.get("type")
+    if kind == "start":
+        return Start(_text(data, "video"), _index(data, "frame"), targets(data), _trackers(data))
+    if kind == "correct":
+        return Correct(_text(data, "run"), _index(data, "frame"), targets(data))
+    if kind == "drawn":
+        return Drawn(_text(data, "run"), _index(data, "index"))
+    if kind in COMMANDS:
+        return Command(_text(data, "run"), kind)
+    raise MessageError(f"'type' must be one of start, correct, drawn, {', '.join(COMMANDS)}")
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """A JSON object that is not too large."""
     if len(text) > MAX_MESSAGE:
         raise MessageError(f"a message may have {MAX_MESSAGE} characters at most")
     try:
@@ -58,16 +90,39 @@ def parse_message(text: str) -> Message:
         raise MessageError("a message must be JSON") from error
     if not isinstance(data, dict):
         raise MessageError("a message must be a JSON object")
-    kind = data.get("type")
-    if kind == "start":
-        return Start(_text(data, "video"), _box(data), _trackers(data))
-    if kind == "correct":
-        return Correct(_box(data))
-    if kind == "drawn":
-        return Drawn(_index(data))
-    if kind in COMMANDS:
-        return Command(kind)
-    raise MessageError(f"'type' must be one of start, correct, drawn, {', '.join(COMMANDS)}")
+    return data
+
+
+def targets(data: dict[str, Any]) -> tuple[Target, ...]:
+    """The list ``objects`` of a message."""
+    value = data.get("objects")
+    if not isinstance(value, list) or not 1 <= len(value) <= MAX_OBJECTS:
+        raise MessageError(f"'objects' must be a list of {MAX_OBJECTS}, each with 'id' and 'box'")
+    if not all(isinstance(one, dict) for one in value):
+        raise MessageError("'objects' must hold JSON objects with 'id' and 'box'")
+    return tuple(Target(_index(one, "id"), _box(one)) for one in value)
+
+
+def finite(value: Any) -> Any:
+    """The value with None for every number that JSON does not know: browsers refuse a message with NaN in it."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(one) for one in value]
+    return value
+
+
+def to_json(message: Any) -> str:
+    """A message for the page."""
+    return json.dumps(finite(message), allow_nan=False, separators=(",", ":"))
+
+
+def with_picture(message: dict[str, Any], picture: bytes) -> bytes:
+    """A message and the JPEG of its frame as one piece: the message's length (4 bytes), the message, the picture."""
+    head = to_json(message).encode()
+    return len(head).to_bytes(4, "big") + head + picture
 
 
 def _text(data: dict[str, Any], key: str) -> str:
@@ -77,14 +132,14 @@ def _text(data: dict[str, Any], key: str) -> str:
     return value
 
 
-def _index(data: dict[str, Any]) -> int:
-    value = data.get("index")
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise MessageError("'index' must be a number of a frame")
+def _index(data: dict[str, Any], key: str) -> int:
+    value = data.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
+        raise MessageError(f"'{key}' must be a whole number, 0 or more")
     return value
 
 
-def _box(data: dict[str, Any]) -> tuple[float, float, float, float]:
+def _box(data: dict[str, Any]) -> Box:
     value = data.get("box")
     numbers = isinstance(value, list) and len(value) == 4
     if not numbers or not all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value):
@@ -102,6 +157,6 @@ def _trackers(data: dict[str, Any]) -> tuple[str, ...]:
     value = data.get("trackers")
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_TRACKERS:
         raise MessageError(f"'trackers' must be a list of 1 to {MAX_TRACKERS}")
-    if not all(isinstance(name, str) and len(name) <= 120 for name in value):
-        raise MessageError("'trackers' must be names like rls_dimp/default")
+    if not all(isinstance(name, str) and len(name) <= 120 for name in value) or len(set(value)) != len(value):
+        raise MessageError("'trackers' must be different names like rls_dimp/default")
     return tuple(value)

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from pytracking.analysis.moments import worst_moments
-from pytracking.analysis.playback import write_page, write_video
+from pytracking.analysis.playback import drawn_frames, write_page, write_video
 from pytracking.evaluation import get_dataset
 
 
@@ -63,3 +63,23 @@ def test_video_shows_the_boxes(folder_dataset: Path, tmp_path: Path) -> None:
     x, y, w, _ = sequence.ground_truth_rect[0].round().astype(int)
     edge = frame[y - 1 : y + 2, x + w // 2].astype(int)
     assert (edge[:, 1] - edge[:, 2]).max() > 60  # green against grey
+
+
+def test_a_moment_says_that_its_value_is_a_mean() -> None:
+    good, bad = np.full(60, 0.8), np.full(60, 0.8)
+    bad[30:33] = 0.0
+    text = worst_moments({"good": good, "bad": bad})[0].text
+    assert "mean of 5 frames" in text and "0.48" in text  # 3 of the 5 frames are lost
+
+
+def test_the_videos_legend_leaves_the_picture_alone(folder_dataset: Path) -> None:
+    sequence = get_dataset(f"folder:{folder_dataset}")[0]
+    far = np.tile([150.0, 110, 8, 8], (30, 1))
+    boxes = {"a tracker": far, "another": far}
+    frame = next(drawn_frames(sequence, boxes, {name: far[:, 0] for name in boxes}))
+    assert frame.shape[0] > 120, "the legend stands below"
+    x, y, w, h = sequence.ground_truth_rect[0]
+    original = sequence.load_frame(0).astype(int)
+    differs = np.abs(frame[:120].astype(int) - original).max(axis=2) > 8
+    differs[int(y) - 4 : int(y + h) + 5, int(x) - 4 : int(x + w) + 5] = False
+    assert not differs[:100].any()

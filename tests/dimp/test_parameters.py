@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from dataclasses import fields
 
 import pytest
 
@@ -19,12 +20,12 @@ def names(package: str) -> list[str]:
     return [f"{package}.{each.name}" for each in pkgutil.iter_modules(module.__path__)]
 
 
-@pytest.mark.parametrize("name", names("dimp") + names("rls_dimp"))
+@pytest.mark.parametrize("name", [name for each in ("dimp", "rls_dimp", "atom", "rls_atom") for name in names(each)])
 def test_every_file_loads_and_describes_itself(name: str) -> None:
     module = importlib.import_module(f"pytracking.parameter.{name}")
     params = module.parameters()
-    assert isinstance(params, RlsDimpParams if name.startswith("rls_dimp") else DimpParams)
-    assert params.weights.endswith(".pth") and params.fallback_weights
+    assert isinstance(params, RlsDimpParams if name.startswith("rls_") else DimpParams)
+    assert params.weights.endswith((".pth", ".pth.tar")) and params.fallback_weights
     assert module.__doc__
     assert module.parameters() == params and module.parameters() is not params
 
@@ -53,6 +54,27 @@ def test_published_values(name: str) -> None:
     params = load(name)
     found = {column: getattr(params, column) for column in COLUMNS}
     assert found == dict(zip(COLUMNS, TABLE[name], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("rls", "bgd", "matched"),
+    [
+        ("rls_dimp.default", "dimp.bgd", "dimp.bgd_matched"),
+        ("rls_dimp.prdimp50", "dimp.prdimp50_bgd", "dimp.prdimp50_bgd_matched"),
+        ("rls_dimp.super_dimp", "dimp.super_dimp_bgd", "dimp.super_dimp_bgd_matched"),
+        ("rls_atom.default", "atom.bgd", "atom.bgd_matched"),
+    ],
+)
+def test_controls_differ_in_the_learner_alone(rls: str, bgd: str, matched: str) -> None:
+    """RLS's first step is its rate over delta; the matched control has that length, plain descent a tenth of it."""
+    improved, plain, control = (load(name) for name in (rls, bgd, matched))
+    first_step = improved.step_length / improved.delta
+    assert control.step_length * control.step_factor == pytest.approx(first_step)
+    assert plain.step_length * plain.step_factor == pytest.approx(first_step / 10)
+    own = {"learner", "step_length", "step_factor", "provenance"}
+    common = {each.name for each in fields(plain)} - own
+    assert {name: getattr(plain, name) for name in common} == {name: getattr(improved, name) for name in common}
+    assert {name: getattr(plain, name) for name in common} == {name: getattr(control, name) for name in common}
 
 
 def test_augmentations_of_vot() -> None:

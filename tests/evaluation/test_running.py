@@ -20,7 +20,8 @@ import torch
 from pytracking.evaluation import Tracker
 from pytracking.evaluation.results import boxes_file, read_boxes, read_scores, read_times, scores_file, times_file
 from pytracking.evaluation.run_record import read_record
-from pytracking.evaluation.running import run_dataset, torch_threads
+from pytracking.evaluation.running import run_dataset
+from pytracking.utils.threads import threads_of_each
 from tests.evaluation.conftest import write_sequence
 from tests.evaluation.trackers import CountsThreads, DiesOnTwo, FailsOnTwo, RandomWalk, ReturnsNaN, Slow, Spec
 
@@ -113,7 +114,7 @@ def test_a_box_that_is_not_a_number_fails_its_sequence(sequences):
 def test_each_worker_gets_its_share_of_the_cores(sequences):
     tracker = Spec(CountsThreads)
     run(sequences[:2], tracker, threads=2)
-    share = torch_threads(2)
+    share = threads_of_each(2)
     for sequence in sequences[:2]:
         box = read_boxes(boxes_file(tracker.results_dir, sequence.name))[-1]
         assert box.tolist() == [10, 10, share, share]

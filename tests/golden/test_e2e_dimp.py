@@ -4,7 +4,9 @@ from __future__ import annotations
 import importlib
 import json
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -111,23 +113,50 @@ def track(tracker: DimpTracker, folder: Path, config: dict) -> list[dict]:
     return outputs
 
 
+def assert_as_golden(found: list, golden: np.ndarray, exact: Callable[[], list], atol: float) -> None:
+    """Compares frame by frame; where a golden run is itself not exact to its tolerance, with the exact run.
+
+    Steepest descent amplifies rounding: the golden run of DiMP-18 is up to 1e-3 from the same run in double precision,
+    and another processor's rounding need not agree with it to 5e-4. In such frames the result must be as near to the
+    exact one as the golden is; in all others the golden's tolerance holds.
+    """
+    found, golden = (np.asarray(values, dtype=np.float64).reshape(len(golden), -1) for values in (found, golden))
+    distance = np.abs(found - golden).max(axis=1)
+    if (distance <= atol).all():
+        return
+    truth = np.asarray(exact(), dtype=np.float64).reshape(len(golden), -1)
+    golden_error, our_error = (np.abs(values - truth).max(axis=1) for values in (golden, found))
+    wrong = (distance > atol) & ((golden_error <= atol) | (our_error > golden_error))
+    assert not wrong.any(), f"frames {np.flatnonzero(wrong)}: {distance} from golden, {our_error} from exact"
+
+
 def test_e2e_dimp(golden_dir: Path, filler: ModuleType, dragonbaby: Path, run_name: str) -> None:
     config = json.loads((golden_dir / "e2e" / f"{run_name}.json").read_text())
     golden = np.load(golden_dir / "e2e" / f"{run_name}.npz")
     tracker_class = RlsDimpTracker if config["which"] == "rls" else DimpTracker
     tracker = tracker_class(make_params(config), make_network(golden_dir, filler, config))
     outputs = track(tracker, dragonbaby, config)
+
+    @cache
+    def exact() -> list[dict]:
+        network = make_network(golden_dir, filler, config).double()
+        return track(tracker_class(make_params(config), network), dragonbaby, config)
+
     assert [output["flag"] for output in outputs] == golden["flags"].tolist()
     assert [output["learner"]["num_iter"] for output in outputs] == golden["num_iter"].tolist()
     boxes = np.array([output["target_bbox"] for output in outputs])
     np.testing.assert_allclose(boxes[:EARLY_FRAMES], golden["boxes"][:EARLY_FRAMES], rtol=0, atol=0.02)
     np.testing.assert_allclose(boxes, golden["boxes"], rtol=0, atol=0.1)
-    tracked = outputs[1:]
-    np.testing.assert_allclose([o["score"] for o in tracked], golden["max_score"][1:], rtol=0, atol=5e-4)
-    np.testing.assert_allclose([o["translation"] for o in tracked], golden["translation"], rtol=0, atol=0.1)
-    np.testing.assert_allclose([o["score_map"] for o in tracked[::4]], golden["score_map_sub"], rtol=0, atol=5e-4)
-    for output, expected in ((outputs[0], "init_filter_sub"), (outputs[-1], "final_filter_sub")):
-        np.testing.assert_allclose(output["filters"].flatten()[::17], golden[expected], rtol=0, atol=2e-4)
+    translations = [output["translation"] for output in outputs[1:]]
+    np.testing.assert_allclose(translations, golden["translation"], rtol=0, atol=0.1)
+    np.testing.assert_allclose(outputs[0]["filters"].flatten()[::17], golden["init_filter_sub"], rtol=0, atol=2e-4)
+    readings = (
+        (lambda run: [output["score"] for output in run[1:]], golden["max_score"][1:], 5e-4),
+        (lambda run: [output["score_map"] for output in run[1::4]], golden["score_map_sub"], 5e-4),
+        (lambda run: run[-1]["filters"].flatten()[None, ::17], golden["final_filter_sub"][None], 2e-4),
+    )
+    for read, expected, atol in readings:
+        assert_as_golden(read(outputs), expected, lambda read=read: read(exact()), atol)
     np.testing.assert_allclose(tracker.memory.all_weights, golden["sample_weights"], rtol=0, atol=1e-6)
     np.testing.assert_allclose(tracker.memory.all_boxes, golden["target_boxes"], rtol=0, atol=0.1)
 

@@ -15,7 +15,7 @@ import torch
 from ltr.checkpoint import save_checkpoint
 from ltr.models.tracking.mdnet import mdnet
 from pytracking.parameter.rls_rtmdnet import reference
-from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RLSRTMDNetTracker
+from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
 from pytracking.tracker.rtmdnet import rtmdnet as tracker_module
 from pytracking.tracker.rtmdnet.first_frame import BOX_SAMPLES, CLOSE_NEGATIVES, POSITIVES, SceneSamples
 from pytracking.tracker.rtmdnet.sampling import overlap
@@ -72,7 +72,7 @@ def released_tracker(e2e_run, filler, tmp_path, monkeypatch):
     save_checkpoint(file, network.state_dict(), {"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": {}}, {})
     params = reference.parameters()
     params.network_file, params.device, params.draw_last_layer = file, "cpu", False
-    tracker = RLSRTMDNetTracker(params)
+    tracker = RlsRtmdnetTracker(params)
     tracker.network.layers.fc5[0].p = config["dropout_p"]
 
     def legacy_randomness(seed: int) -> None:
@@ -112,7 +112,7 @@ def test_e2e_released_run(e2e_run, released_tracker, sequences_dir, monkeypatch)
 def record_calls(tracker, monkeypatch) -> list[list]:
     """Kind of learning, positives, negatives and iterations of every stage, as the golden run lists them."""
     calls: list[list] = []
-    original = tracker_module.RTMDNetTracker.learner_class._learn
+    original = tracker_module.RtmdnetTracker.learner_class._learn
 
     def recorded(learner, positives, negatives, stage):
         report = original(learner, positives, negatives, stage)
@@ -120,5 +120,5 @@ def record_calls(tracker, monkeypatch) -> list[list]:
         calls.append([kind, len(positives), len(negatives), report.iterations])
         return report
 
-    monkeypatch.setattr(tracker_module.RTMDNetTracker.learner_class, "_learn", recorded)
+    monkeypatch.setattr(tracker_module.RtmdnetTracker.learner_class, "_learn", recorded)
     return calls

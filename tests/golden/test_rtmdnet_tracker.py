@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from pytracking.parameter.rls_rtmdnet import reference
-from pytracking.tracker.rls_rtmdnet.rls_learner import RLSLearner
+from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
 from pytracking.tracker.rtmdnet.box_regressor import BoxRegressor
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.memory import SampleSet
@@ -101,7 +101,7 @@ def test_rtmdnet_online_learning(learning_file, filler):
         compare(learner, scores, recorded, precision, config, kind == "full")
 
 
-def build_learner(config: dict, filler, dtype: torch.dtype, aliased: bool) -> RLSLearner:
+def build_learner(config: dict, filler, dtype: torch.dtype, aliased: bool) -> RlsHeadLearner:
     width = config["dh"]
     shapes = ((width, config["din"]), (width, width), (2, width))
     layers = [nn.Linear(inputs, outputs) for outputs, inputs in shapes]
@@ -113,7 +113,7 @@ def build_learner(config: dict, filler, dtype: torch.dtype, aliased: bool) -> RL
     params.batch_positives, params.batch_negatives = config["batch_pos"], config["batch_neg"]
     params.mined_negatives = config["batch_neg_cand"]
     params.weight_backup = "alias" if aliased else "copy"
-    return RLSLearner(ClassifierHead(layers, config["dropout_p"]), params, np.random.RandomState(0))
+    return RlsHeadLearner(ClassifierHead(layers, config["dropout_p"]), params, np.random.RandomState(0))
 
 
 def step_samples(config: dict, filler, step: int, kind: str, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
@@ -122,19 +122,19 @@ def step_samples(config: dict, filler, step: int, kind: str, dtype: torch.dtype)
     return tuple(torch.from_numpy(np.maximum(rows, 0)).to(dtype) for rows in (positives, negatives))
 
 
-def compare(learner: RLSLearner, scores, recorded: dict, precision: str, config: dict, full: bool) -> None:
+def compare(learner: RlsHeadLearner, scores, recorded: dict, precision: str, config: dict, full: bool) -> None:
     rtol, atol = RTOL[precision], WEIGHT_ATOL[precision]
     np.testing.assert_allclose(scores, recorded["scores"], rtol=rtol, atol=FULL_SCORE_ATOL if full else rtol)
     assert int(learner.backup.held) == int(recorded["flag"])
-    for number, (layer, name, memory) in enumerate(
-        zip(learner.head.layers, LAYERS, learner._improved.memories, strict=True), start=4
+    for number, (layer, name, inverse) in enumerate(
+        zip(learner.head.layers, LAYERS, learner.inverses, strict=True), start=4
     ):
         for part in ("weight", "bias"):
             value, wanted = getattr(layer, part).detach().numpy(), recorded[f"{name}.{part}"]
             if value.shape != wanted.shape:
                 value = value.ravel()[:: config["weight_subsample_stride"]]
             np.testing.assert_allclose(value, wanted, rtol=rtol if not full else 0, atol=atol, err_msg=f"{name}.{part}")
-        check_inverse(memory.inverse.dense().double().numpy(), recorded, number, rtol, full)
+        check_inverse(inverse.dense().double().numpy(), recorded, number, rtol, full)
         check_backup(learner, recorded, number, rtol, atol)
 
 
@@ -147,7 +147,7 @@ def check_inverse(inverse: np.ndarray, recorded: dict, number: int, rtol: float,
     np.testing.assert_allclose(inverse[-8:, -8:], recorded[f"P{number}_block8"], rtol=rtol, atol=rtol * size)
 
 
-def check_backup(learner: RLSLearner, recorded: dict, number: int, rtol: float, atol: float) -> None:
+def check_backup(learner: RlsHeadLearner, recorded: dict, number: int, rtol: float, atol: float) -> None:
     saved = learner.backup.saved
     norm, bias = float(recorded[f"W{number}_norm"]), recorded[f"W{number}_last"]
     if not saved:

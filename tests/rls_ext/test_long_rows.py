@@ -12,7 +12,7 @@ DIM = 1500
 def basis_of(count: int) -> OrthonormalBasis:
     generator = torch.Generator().manual_seed(count)
     rows = torch.linalg.qr(torch.randn(DIM, count, generator=generator, dtype=torch.float64))[0].T
-    basis = OrthonormalBasis(DIM, torch.float32, torch.float64, torch.device("cpu"))
+    basis = OrthonormalBasis(DIM, torch.float32, torch.float64, torch.device("cpu"), limit=DIM)
     basis.append(rows)
     return basis
 
@@ -37,7 +37,7 @@ def test_a_tiny_novelty_beside_a_strong_known_input_is_orthogonal_to_it():
     """Its length is a hundredth of the single precision rounding of the known part."""
     x = torch.randn(1, DIM, generator=torch.Generator().manual_seed(4))
     x[0, 0] = 0
-    basis = OrthonormalBasis(DIM, torch.float32, torch.float64, torch.device("cpu"))
+    basis = OrthonormalBasis(DIM, torch.float32, torch.float64, torch.device("cpu"), limit=DIM)
     basis.append(x.double() / torch.linalg.vector_norm(x.double()))
     block = 2 * x
     block[0, 0] = 1e-9 * torch.linalg.vector_norm(x)

@@ -230,7 +230,7 @@ def test_forgotten_directions_are_as_if_never_seen_and_the_others_exact():
     lengths = torch.linspace(5.0, 1.0, seen, dtype=torch.float64)
     budget = bytes_at_rank(16, dim, torch.float64, torch.float64)
     forgetting, sharing = (
-        InverseCorrelation(dim, delta=delta, dtype=torch.float64, form="factored", memory_budget=budget, given_up=rule)
+        InverseCorrelation(dim, delta=delta, dtype=torch.float64, form="factored", memory_budget=budget, when_full=rule)
         for rule in ("forget", "shift")
     )
     for number in range(seen):
@@ -252,5 +252,5 @@ def test_forgotten_directions_are_as_if_never_seen_and_the_others_exact():
 
 
 def test_an_unknown_rule_is_refused():
-    with pytest.raises(HyperparameterError, match="given_up"):
-        InverseCorrelation(8, delta=1.0, given_up="drop")
+    with pytest.raises(HyperparameterError, match="when_full"):
+        InverseCorrelation(8, delta=1.0, when_full="drop")

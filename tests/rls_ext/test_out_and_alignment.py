@@ -3,8 +3,7 @@ import pytest
 import torch
 
 from rls_ext import InverseCorrelation, ShapeError
-from rls_ext.aligned import aligned_length, aligned_zeros
-from rls_ext.basis import OrthonormalBasis
+from rls_ext.basis import OrthonormalBasis, aligned_length
 from tests.rls_ext.oracles import stream
 
 
@@ -43,7 +42,7 @@ def test_out_that_does_not_fit_is_refused(out):
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_long_rows_of_the_basis_start_at_cache_lines_and_are_counted(dtype):
-    basis = OrthonormalBasis(4609, dtype, torch.float64, torch.device("cpu"))
+    basis = OrthonormalBasis(4609, dtype, torch.float64, torch.device("cpu"), limit=50)
     basis.append(torch.eye(3, 4609, dtype=torch.float64))
     basis.append(torch.eye(30, 4609, dtype=torch.float64)[3:])  # more memory is reserved, and what was there moved
     assert basis.matrix.stride(0) * dtype.itemsize % 64 == 0
@@ -52,7 +51,6 @@ def test_long_rows_of_the_basis_start_at_cache_lines_and_are_counted(dtype):
     assert basis.nbytes == basis.capacity * (4616 * 8 if dtype == torch.float64 else 4624 * 4 + remainders)
 
 
-def test_aligned_zeros():
+def test_aligned_length_fills_cache_lines():
     assert [aligned_length(columns, torch.float32) for columns in (1, 16, 17)] == [16, 16, 32]
-    zeros = aligned_zeros(3, 17, torch.float32, "cpu")
-    assert zeros.shape == (3, 17) and zeros.stride() == (32, 1) and not zeros.any()
+    assert [aligned_length(columns, torch.float64) for columns in (1, 16, 17)] == [8, 16, 24]

@@ -1,5 +1,6 @@
 """RLSPreconditioner on small networks, against the recursion written out in float64."""
 import copy
+import gc
 
 import pytest
 import torch
@@ -207,6 +208,18 @@ def test_removed_hooks_leave_the_model_alone(mlp):
     preconditioner.remove()
     mlp(batch(3)[0])
     assert preconditioner._captures["0"].samples == 0
+
+
+@pytest.mark.parametrize("low_rank", (True, False))
+def test_inputs_are_kept_only_for_products_of_factors(low_rank):
+    layer = nn.Linear(6, 5)
+    layer.weight.requires_grad_(False)  # so that the graph keeps no input either
+    preconditioner = RLSPreconditioner([layer], 0.1, low_rank=low_rank)
+    x = torch.randn(7, 6)
+    layer(x).sum()
+    others = [each for each in gc.get_objects() if type(each) is torch.Tensor and each is not x]
+    assert any(each.shape == x.shape for each in others) == low_rank
+    preconditioner.remove()
 
 
 def test_what_is_not_supported_says_so(mlp):

@@ -70,8 +70,9 @@ def test_virtual_pair_never_costs_more_than_its_block(b, p, q, seed):
 
 
 @relaxed
-@given(dim=st.integers(2, 30), seed=st.integers(0, 2**31), scale=st.floats(1e-3, 1e3))
+@given(dim=st.integers(2, 30), seed=st.integers(0, 2**31), scale=st.floats(1e-3, 30.0))
 def test_repeated_inputs_do_not_raise_the_rank(dim, seed, scale):
+    """Up to a size from which on float32's rounding of an input matters beside P_0 = I."""
     x, y = (scale * v for v in stream("random", 2, dim, seed))
     for dtype, nudge in ((torch.float32, 1e-8), (torch.float64, 1e-15)):
         inverse = InverseCorrelation(dim, delta=1.0, form="factored", dtype=dtype)

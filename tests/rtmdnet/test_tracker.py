@@ -8,10 +8,10 @@ import torch
 from ltr.checkpoint import save_checkpoint
 from ltr.models.tracking.mdnet import mdnet
 from pytracking.evaluation import Tracker
-from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
-from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RLSRTMDNetTracker
-from pytracking.tracker.rtmdnet.params import RTMDNetParams
-from pytracking.tracker.rtmdnet.rtmdnet import RTMDNetTracker
+from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
+from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
+from pytracking.tracker.rtmdnet.params import RtmdnetParams
+from pytracking.tracker.rtmdnet.rtmdnet import RtmdnetTracker
 from pytracking.utils.boxes import BoxError
 
 TINY = [
@@ -36,8 +36,8 @@ def network_file(tmp_path_factory):
 
 
 def make_tracker(network_file, rls: bool = True, **changes):
-    params = (RLSRTMDNetParams if rls else RTMDNetParams)(network_file=network_file, **{**FEW, **changes})
-    return (RLSRTMDNetTracker if rls else RTMDNetTracker)(params)
+    params = (RlsRtmdnetParams if rls else RtmdnetParams)(network_file=network_file, **{**FEW, **changes})
+    return (RlsRtmdnetTracker if rls else RtmdnetTracker)(params)
 
 
 def make_frames(count: int = 5) -> list[np.ndarray]:
@@ -68,6 +68,12 @@ def test_one_seed_one_result_whatever_the_global_generators_do(network_file, rls
     assert boxes[0] != [output["target_bbox"] for output in run(make_tracker(network_file, rls), 6)]
 
 
+def test_how_many_scenes_are_in_memory_at_once_changes_nothing(network_file):
+    runs = [run(make_tracker(network_file, scenes_per_batch=count)) for count in (1, 100)]
+    for one, other in zip(*runs, strict=True):
+        np.testing.assert_allclose(one["target_bbox"], other["target_bbox"], atol=1e-4)
+
+
 def test_a_tracker_can_start_again_and_leaves_the_network_as_it_was(network_file):
     tracker = make_tracker(network_file)
     shared = {name: value.clone() for name, value in tracker.network.layers.state_dict().items()}
@@ -84,7 +90,10 @@ def test_output_of_a_frame(network_file):
         assert output["flag"] == "normal" and isinstance(output["score"], float)
         learner = output["learner"]
         assert learner["kind"] == ("regular" if number % 2 == 0 else "none") and learner["updated"] == (number % 2 == 0)
-        assert learner["nbytes"] > 0
+        assert learner["nbytes"] > 0 and learner["num_iter"] == (3 if learner["updated"] else 0)
+        assert set(learner) == {
+            "updated", "num_iter", "kind", "loss", "rank", "nbytes", "error_bound", "rejected"
+        }  # fmt: skip
     assert outputs[-1]["learner"]["rank"] > 0
 
 
@@ -133,9 +142,14 @@ def test_a_box_that_cannot_be_tracked_is_refused(network_file, box):
         make_tracker(network_file).initialize(make_frames(1)[0], {"init_bbox": box})
 
 
+def test_debug_views_are_refused(network_file):
+    with pytest.raises(ValueError, match="debug"):
+        make_tracker(network_file, debug=1)
+
+
 def test_without_a_network_the_error_says_what_to_do():
     with pytest.raises(ValueError, match="set params.network_file"):
-        RTMDNetTracker(RTMDNetParams(device="cpu"))
+        RtmdnetTracker(RtmdnetParams(device="cpu"))
 
 
 def test_recommendations_of_the_network_file_are_followed(network_file, tmp_path):
@@ -173,5 +187,5 @@ def test_parameter_files(module, wanted):
 def test_simple_differs_from_rls_only_in_the_learner():
     simple = importlib.import_module("pytracking.parameter.rtmdnet.simple").parameters()
     rls = importlib.import_module("pytracking.parameter.rls_rtmdnet.default").parameters()
-    names = [name for name in RTMDNetParams.__dataclass_fields__]
+    names = [name for name in RtmdnetParams.__dataclass_fields__]
     assert {name: getattr(simple, name) for name in names} == {name: getattr(rls, name) for name in names}

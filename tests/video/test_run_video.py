@@ -2,6 +2,7 @@
 import csv
 import json
 import tracemalloc
+from fractions import Fraction
 
 import cv2
 import numpy as np
@@ -122,6 +123,7 @@ def test_interrupt_keeps_what_is_done(video, results, monkeypatch, capsys):
         (["{video}", "--optional_box", "500", "500", "10", "10"], "box"),
         (["{video}", "--optional_box", "1", "1", "0", "10"], "box"),
         (["{video}", *BOX, "--save", "out.gif"], "must end in"),
+        (["{video}", *BOX, "--start_frame", "0"], "--start_frame"),
     ],
 )
 def test_wrong_input_is_named(arguments, message, video, tmp_path, results, capsys):
@@ -140,8 +142,8 @@ def test_memory_does_not_grow_with_ten_thousand_frames(tmp_path):
     class Endless(FrameSource):
         name, fps, length = "endless", 25.0, 10_000
 
-        def __iter__(self):
-            for index in range(self.length):
+        def frames(self, start=0):
+            for index in range(start, self.length):
                 yield moving_square(index)
 
     recorder = Recorder(tmp_path, "endless", {})
@@ -167,3 +169,88 @@ def test_a_crash_leaves_the_rows_that_were_written(tmp_path):
 def test_streams_and_cameras_that_do_not_answer(capsys):
     with pytest.raises(VideoError, match="camera 97"):
         open_source("97")
+
+
+def test_without_a_screen_and_without_flags_the_boxes_are_kept(video, results, capsys):
+    assert run(video, *BOX) == 0
+    assert len(read_boxes(results / "identity" / "default" / "videos" / "clip.txt")) == 12
+    assert "--save_results" in capsys.readouterr().err
+
+
+def interrupt_after(monkeypatch, frames: int) -> None:
+    original, seen = run_video._write_step, []
+
+    def interrupt(step, *rest):
+        original(step, *rest)
+        seen.append(step.index)
+        if len(seen) == frames:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_video, "_write_step", interrupt)
+
+
+def test_an_interrupted_run_does_not_replace_a_complete_one(video, results, monkeypatch):
+    folder = results / "identity" / "default" / "videos"
+    assert run(video, *BOX) == 0
+    interrupt_after(monkeypatch, 4)
+    assert run(video, *BOX) == 130
+    assert len(read_boxes(folder / "clip.txt")) == 12 and len(read_boxes(folder / "clip_partial.txt")) == 4
+    monkeypatch.undo()
+
+
+def test_another_video_of_the_same_name_has_files_of_its_own(video, results, tmp_path):
+    (tmp_path / "other").mkdir()
+    other = write_video(tmp_path / "other" / "clip.avi", 7)
+    assert run(video, *BOX) == run(other, *BOX) == run(other, *BOX) == 0
+    folder = results / "identity" / "default" / "videos"
+    lengths = {path.stem: len(json.loads(path.read_text())["frames"]) for path in folder.glob("*.json")}
+    assert sorted(lengths.values()) == [7, 12] and lengths["clip"] == 12
+
+
+def test_starting_at_a_later_frame(video, results):
+    assert run(video, *BOX, "--start_frame", "5") == 0
+    with open(results / "identity" / "default" / "videos" / "clip.csv", newline="") as stream:
+        assert [int(row["frame"]) for row in csv.DictReader(stream)] == list(range(5, 13))
+
+
+def numbered(index: int) -> np.ndarray:
+    """A frame with its number painted in, as seven bars."""
+    frame = np.full((64, 160, 3), 30, np.uint8)
+    for bit in range(7):
+        frame[10:50, 8 + 20 * bit : 24 + 20 * bit] = 230 if index >> bit & 1 else 30
+    return frame
+
+
+def number_of(frame: np.ndarray) -> int:
+    return sum(int(frame[30, 16 + 20 * bit, 0] > 128) << bit for bit in range(7))
+
+
+def write_constant(path) -> None:
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"mp4v"), 29.97, (160, 64))
+    for index in range(120):
+        writer.write(numbered(index))
+    writer.release()
+
+
+def write_variable(path) -> None:
+    """As phones write them: frames of unequal length, which OpenCV looks for at the wrong times."""
+    av = pytest.importorskip("av", reason="the extra 'video' is not installed")
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=30, options={"g": "30"})
+        stream.width, stream.height, stream.pix_fmt = 160, 64, "yuv420p"
+        stream.time_base = stream.codec_context.time_base = Fraction(1, 1000)
+        for index in range(120):
+            frame = av.VideoFrame.from_ndarray(numbered(index), format="rgb24")
+            frame.pts, frame.time_base = 33 * index + (700 if index > 40 else 0) + 5 * (index % 3), Fraction(1, 1000)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+
+
+@pytest.mark.parametrize("write", [write_constant, write_variable])
+def test_a_frame_read_before_is_found_again_exactly(tmp_path, write):
+    write(tmp_path / "n.mp4")
+    with open_source(str(tmp_path / "n.mp4")) as source:
+        assert [number_of(frame) for frame in source] == list(range(120))
+        for start in (40, 7, 100, 0, 41):
+            later = source.frames(start)
+            assert [number_of(next(later)) for _ in range(3)] == [start, start + 1, start + 2]

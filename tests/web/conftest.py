@@ -7,6 +7,9 @@ import time
 
 import pytest
 
+from pytracking.evaluation.handle import TrackerHandle
+
+TRACKERS = ("identity/default", "opencv/kcf", "opencv/mil")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -20,32 +23,154 @@ def browser():
         instance = playwright.chromium.launch(
             executable_path=path,
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-                  "--disable-sync", "--no-first-run", "--disable-quic"],
+                  "--disable-sync", "--no-first-run", "--disable-quic", "--use-fake-device-for-media-stream",
+                  "--use-fake-ui-for-media-stream", "--autoplay-policy=no-user-gesture-required"],
         )  # fmt: skip
         yield instance
         instance.close()
 
 
+class Server:
+    """An application on a port of its own, in a thread."""
+
+    def __init__(self, app, port: int = 0) -> None:
+        uvicorn = pytest.importorskip("uvicorn", reason="the extra 'web' is not installed")
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            self.port = probe.getsockname()[1]
+        config = uvicorn.Config(app, host="127.0.0.1", port=self.port, log_level="error", timeout_graceful_shutdown=1)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            assert self._thread.is_alive(), "the server did not start"
+            time.sleep(0.02)
+        self.address = f"http://127.0.0.1:{self.port}"
+
+    def end(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(timeout=20)
+
+
 @pytest.fixture
 def serve():
-    """Starts an application and gives its address; ends it with the test."""
-    uvicorn = pytest.importorskip("uvicorn", reason="the extra 'web' is not installed")
+    """Starts an application; ends it with the test."""
     servers = []
 
-    def start(app) -> str:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        servers.append((server, thread))
-        while not server.started:
-            assert thread.is_alive(), "the server did not start"
-            time.sleep(0.02)
-        return f"http://127.0.0.1:{port}"
+    def start(app, port: int = 0) -> Server:
+        servers.append(Server(app, port))
+        return servers[-1]
 
     yield start
-    for server, thread in servers:
-        server.should_exit = True
-        thread.join(timeout=10)
+    for server in servers:
+        server.end()
+
+
+class SlowHandle(TrackerHandle):
+    """A tracker that leaves the test time to press keys."""
+
+    seconds = 0.03
+
+    def update(self, frame):
+        time.sleep(self.seconds)
+        return super().update(frame)
+
+
+class UserPage:
+    """The page as a person uses it; the page's own rules (no eval) stay in force."""
+
+    def __init__(self, page, address: str) -> None:
+        self.page, self.problems = page, []
+        page.set_default_timeout(240_000)  # ms; a busy machine is slow
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and self.problems.append(message.text))
+        page.goto(address)
+
+    def __getattr__(self, name):
+        return getattr(self.page, name)
+
+    def state(self, expression: str):
+        """An expression about the page's ``state``."""
+        return self.page.evaluate(f"(({{ state }}) => {expression})(trackingPage)")
+
+    def until(self, expression: str, seconds: float = 240) -> None:
+        end = time.monotonic() + seconds
+        while not self.state(f"Boolean({expression})"):
+            assert time.monotonic() < end, f"{expression}; the page says: {self.status}"
+            self.page.wait_for_timeout(30)
+
+    @property
+    def status(self) -> str:
+        return self.page.inner_text("#status")
+
+    def choose_demo(self, name: str) -> None:
+        self.page.click(f"#gallery button:has-text('{name}') >> nth=0")
+        self.until(f"state.video?.title === 'demo: {name}' && state.picture && state.shown === 0 && state.choice.box")
+
+    def track(self, *trackers: str) -> None:
+        if trackers:
+            self.page.select_option("#more", trackers[0])
+            self.page.select_option("#compare", trackers[1] if len(trackers) > 1 else "")
+        self.page.click("#start")
+
+    def drag(self, box: list[float], canvas: str = "#view-a") -> None:
+        """Draws a box, given in pixels of the picture, with the mouse."""
+        self.page.locator(canvas).scroll_into_view_if_needed()
+        area = self.page.locator(canvas).bounding_box()
+        width, height = self.page.eval_on_selector(canvas, "canvas => [canvas.width, canvas.height]")
+        right, down = area["width"] / width, area["height"] / height
+        corners = [(box[0] + part * box[2], box[1] + part * box[3]) for part in (0, 0.5, 1)]
+        (x0, y0), *rest = [(area["x"] + x * right, area["y"] + y * down) for x, y in corners]
+        self.page.mouse.move(x0, y0)
+        self.page.mouse.down()
+        for x, y in rest:
+            self.page.mouse.move(x, y)
+        self.page.mouse.up()
+
+    def seek(self, part: float) -> None:
+        """Clicks the time line at a part of its length."""
+        area = self.page.locator("#timeline").bounding_box()
+        left, right = area["x"] + 34, area["x"] + area["width"] - 8
+        self.page.mouse.click(left + part * (right - left), area["y"] + area["height"] / 3)
+
+
+@pytest.fixture
+def open_page(browser, serve, tmp_path):
+    """Opens the page of a server with these settings."""
+    from pytracking.evaluation import get_dataset
+    from pytracking.web.app import create_app
+    from pytracking.web.settings import WebSettings
+
+    get_dataset("demo")  # rendered before the clock of the page's time-outs runs
+    opened = []
+
+    def make(*, load=None, viewport=(1280, 800), permissions=(), context=None, **settings) -> UserPage:
+        settings = {"default_tracker": TRACKERS[0], "trackers": TRACKERS, **settings}
+        load = load or (lambda name: SlowHandle(*name.split("/")))
+        server = serve(create_app(WebSettings(uploads=tmp_path / "uploads", **settings), load=load))
+        size = {"width": viewport[0], "height": viewport[1]}
+        made = browser.new_context(viewport=size, permissions=list(permissions), **(context or {}))
+        page = UserPage(made.new_page(), server.address)
+        page.server, page.context = server, made
+        opened.append(page)
+        page.wait_for_selector("#gallery button, #status.error", state="attached")
+        page.until("document.querySelectorAll('#compare option').length > 1")
+        return page
+
+    yield make
+    for page in opened:
+        assert page.problems == [], "scripts on the page failed"
+        page.context.close()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    from tests.web.client import write_video
+
+    (tmp_path / "served" / "deep").mkdir(parents=True)
+    write_video(tmp_path / "served" / "deep" / "clip.avi")
+    write_video(tmp_path / "secret.avi")
+    (tmp_path / "served" / "link.avi").symlink_to(tmp_path / "secret.avi")
+    (tmp_path / "served" / "notes.txt").write_text("private")
+    return tmp_path / "served"

@@ -1,5 +1,5 @@
 """Box refinement: ATOM's IoU-Net, and the same network folded for one target."""
 from ltr.models.bbreg.iou_net import IoUNet, Modulation
-from ltr.models.bbreg.target_iou import LocalIoU, TargetIoU
+from ltr.models.bbreg.target_iou import LocalCrop, LocalIoU, TargetIoU
 
-__all__ = ["IoUNet", "LocalIoU", "Modulation", "TargetIoU"]
+__all__ = ["IoUNet", "LocalCrop", "LocalIoU", "Modulation", "TargetIoU"]

@@ -5,24 +5,21 @@ from torch import Tensor, nn
 
 from ltr.models.backbone import resnet18, resnet50
 from ltr.models.bbreg.iou_net import IoUNet
+from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead
 
 
-class ATOMNet(nn.Module):
+class ATOMNet(BackboneAndBoxHead):
     """Backbone and IoU-Net."""
 
+    feature_stride = 16  # image pixels for each cell of the classification features
+
     def __init__(self, feature_extractor: nn.Module, bb_regressor: IoUNet) -> None:
-        super().__init__()
-        self.feature_extractor = feature_extractor
-        self.bb_regressor = bb_regressor
-        self.metadata: dict = {}
+        super().__init__(feature_extractor=feature_extractor, bb_regressor=bb_regressor)
 
-    def backbone_features(self, images: Tensor) -> dict[str, Tensor]:
-        """Feature maps "layer2" and "layer3" of normalised images."""
-        return self.feature_extractor(images, ("layer2", "layer3"))
-
-    def drop_unused(self) -> None:
-        """Frees backbone layers that no output needs."""
-        self.feature_extractor.drop_unused(("layer2", "layer3"))
+    def classification_features(self, backbone: dict[str, Tensor]) -> Tensor:
+        """What the projection acts on (B, C, H, W): the coarse features, each image's scaled to unit mean square."""
+        coarse = backbone["layer3"]
+        return coarse / (coarse.square().mean((1, 2, 3), keepdim=True) + 1e-10).sqrt()
 
 
 def atom_resnet18(*, backbone_pretrained: bool = False, **options) -> ATOMNet:

@@ -5,12 +5,15 @@ Refinement asks for ten boxes and their gradients five times a frame. Three thin
 * the target's channel factors and the batch norms are multiplied into weights once, on the first frame;
 * the two 3x3 convolutions of each level run on the neighbourhood of the boxes alone, on just the cells their outputs
   need, so the values are those of the whole map; boxes that leave the neighbourhood make it grow;
-* the gradient is written down: the pooled map is ``A F B^T``, with derivatives of A and B in closed form.
+* the gradient is written down: the pooled map is ``V F H^T``, with derivatives of V and H in closed form.
 """
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -20,6 +23,11 @@ from ltr.models.bbreg.iou_net import POOLED_COARSE, POOLED_FINE, IoUNet, LinearB
 from ltr.models.inference import fold_norm
 
 ConvWeights = tuple[Tensor, Tensor]
+MapFunction = Callable[[Sequence["LocalCrop"]], list[Tensor]]
+
+
+def _corners(boxes: Tensor) -> np.ndarray:
+    return corners_from_xywh(boxes).cpu().numpy()
 
 
 def _touched(extremes: tuple[float, float, float, float], scale: float, size: tuple[int, int]) -> Window:
@@ -32,22 +40,36 @@ def _touched(extremes: tuple[float, float, float, float], scale: float, size: tu
     return Window(top, bottom + 1, left, right + 1)
 
 
-def _conv_relu(x: Tensor, conv: ConvWeights, out: Window, size: tuple[int, int]) -> Tensor:
-    """3x3 convolution and ReLU on the cells of ``out``; ``x`` has one cell more on each side that is within the map."""
-    padding = (out.left == 0, out.right == size[1], out.top == 0, out.bottom == size[0])
-    if any(padding):
-        x = functional.pad(x, [int(side) for side in padding])
-    return functional.conv2d(x, *conv).relu_()
+class LocalCrop(NamedTuple):
+    """What the test branch of one level needs for a window of its output.
+
+    Attributes:
+        features: the part of the backbone's map (1, C, rows, columns).
+        first_margins: zeros around it, ``left, right, top, bottom``, 1 where the window ends with the map, else 0.
+        second_margins: the same around what the first convolution gives.
+    """
+
+    features: Tensor
+    first_margins: list[int]
+    second_margins: list[int]
 
 
-def _local_map(features: Tensor, convs: tuple[ConvWeights, ConvWeights], window: Window) -> Tensor:
-    """The test branch's output in the window (cells, C), computed from no more of the features than it needs."""
+def _crop(features: Tensor, window: Window) -> LocalCrop:
+    """No more of the features than the window needs: each convolution sees one cell further on every side."""
     size = (features.shape[2], features.shape[3])
     between = window.grown(1, size)
     seen = between.grown(1, size)
-    local = features[:, :, seen.top : seen.bottom, seen.left : seen.right]
-    local = _conv_relu(_conv_relu(local, convs[0], between, size), convs[1], window, size)
-    return local[0].permute(1, 2, 0).flatten(0, 1)
+    part = features[:, :, seen.top : seen.bottom, seen.left : seen.right]
+    return LocalCrop(part, _margins(between, size), _margins(window, size))
+
+
+def _margins(out: Window, size: tuple[int, int]) -> list[int]:
+    return [int(end) for end in (out.left == 0, out.right == size[1], out.top == 0, out.bottom == size[0])]
+
+
+def _conv_relu(x: Tensor, conv: ConvWeights, margins: list[int]) -> Tensor:
+    """3x3 convolution and ReLU."""
+    return functional.conv2d(functional.pad(x, margins) if any(margins) else x, *conv).relu_()
 
 
 class TargetIoU:
@@ -56,12 +78,14 @@ class TargetIoU:
     Args:
         network: in eval mode; read once, later changes to it are not seen.
         modulation: of the target, batch of one.
+        compute_maps: another engine's :meth:`local_maps`; None computes them here.
     """
 
     @torch.no_grad()
-    def __init__(self, network: IoUNet, modulation: Modulation) -> None:
+    def __init__(self, network: IoUNet, modulation: Modulation, compute_maps: MapFunction | None = None) -> None:
         if network.training:
             raise ValueError("TargetIoU folds batch norms, so the IoU-Net must be in eval mode: call network.eval()")
+        self.local_maps = compute_maps or self._local_maps
         self.convs = (
             (self._fold_conv(network.conv3_1t), self._fold_conv(network.conv3_2t)),
             (self._fold_conv(network.conv4_1t), self._fold_conv(network.conv4_2t)),
@@ -70,11 +94,19 @@ class TargetIoU:
             self._fold_linear(network.fc3_rt, modulation.fine, POOLED_FINE),
             self._fold_linear(network.fc4_rt, modulation.coarse, POOLED_COARSE),
         ]
-        self.weights = [weight for weight, _ in folded]  # (inter, bins * bins * C) each
+        self.weights = [weight for weight, _ in folded]  # (inter, columns * rows of bins * C) each
         self.biases = [bias for _, bias in folded]
         sizes = [len(bias) for bias in self.biases]
         self.last_weights = network.iou_predictor.weight.detach()[0].split(sizes)
         self.last_bias = network.iou_predictor.bias.detach()
+
+    def _local_maps(self, crops: Sequence[LocalCrop]) -> list[Tensor]:
+        """The test branch's output (1, columns, rows, C) of each level."""
+        maps = []
+        for (first, second), crop in zip(self.convs, crops, strict=True):
+            local = _conv_relu(crop.features, first, crop.first_margins)
+            maps.append(_conv_relu(local, second, crop.second_margins).transpose(1, 3))
+        return maps
 
     @staticmethod
     def _fold_conv(block: nn.Sequential) -> ConvWeights:
@@ -85,8 +117,8 @@ class TargetIoU:
     def _fold_linear(block: LinearBlock, factors: Tensor, bins: int) -> tuple[Tensor, Tensor]:
         weight, bias = fold_norm(block.linear, block.bn)
         channels = factors.shape[1]
-        weight = weight.view(len(weight), channels, bins * bins) * factors.view(1, channels, 1)
-        return weight.transpose(1, 2).flatten(1).contiguous(), bias
+        weight = weight.view(len(weight), channels, bins, bins) * factors.view(1, channels, 1, 1)
+        return weight.permute(0, 3, 2, 1).flatten(1).contiguous(), bias
 
     def at(self, features: dict[str, Tensor], margin: int = 1) -> LocalIoU:
         """The predictor in one frame.
@@ -99,66 +131,74 @@ class TargetIoU:
 
 
 class LocalIoU:
-    """Overlap of boxes with the target in one frame; made by :meth:`TargetIoU.at`."""
+    """Overlap of boxes with the target in one frame; made by :meth:`TargetIoU.at`.
+
+    A box's bins are ``V F H^T`` in every channel of the map F. What both the bins and the gradient need, ``F H^T``, is
+    one product for all boxes, and everything after it works on a box's own few rows.
+    """
 
     def __init__(self, target: TargetIoU, features: tuple[Tensor, Tensor], margin: int) -> None:
         self._target = target
         self._features = features
         self._margin = margin
         self._weights: BinWeights | None = None
-        self._maps: list[Tensor] = []  # (cells, C) of each level's window
+        self._maps: list[Tensor] = []  # (columns, rows * C) of each level's window
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """That boxes must have."""
+        return self._features[0].dtype
 
     @torch.no_grad()
     def iou(self, boxes: Tensor) -> Tensor:
         """Predicted overlaps (N,) of boxes xywh in pixels (N, 4)."""
-        return self._forward(corners_from_xywh(boxes))[0]
+        return self._forward(_corners(boxes))[0]
 
     @torch.no_grad()
     def iou_and_gradient(self, boxes: Tensor) -> tuple[Tensor, Tensor]:
         """Predicted overlaps (N,) and the gradient of each in its own box, x, y, w, h (N, 4)."""
-        overlap, hidden, weights = self._forward(corners_from_xywh(boxes))
+        overlap, levels = self._forward(_corners(boxes))
         gradients = []
-        for level, (vertical, horizontal) in enumerate(weights):
-            last = torch.where(hidden[level] > 0, self._target.last_weights[level], 0.0)
-            pooled = (last @ self._target.weights[level]).view(-1, self._maps[level].shape[1])
-            count, bins, rows = vertical.shape
-            products = (pooled @ self._maps[level].T).view(count, bins, bins, rows, -1)  # in the multiplied weights
-            in_vertical = (products * horizontal[:, None, :, None, :]).sum((2, 4))
-            in_horizontal = (products * vertical[:, :, None, :, None]).sum((1, 3))
-            gradients.append((in_vertical, in_horizontal))
+        for level, (hidden, vertical, partial) in enumerate(levels):
+            last = torch.where(hidden > 0, self._target.last_weights[level], 0.0)
+            pooled = (last @ self._target.weights[level]).view(*partial.shape[:2], vertical.shape[1], -1)
+            in_vertical = (pooled @ partial.transpose(2, 3)).sum(1)  # (N, bins, rows)
+            spread = vertical.transpose(1, 2)[:, None] @ pooled  # (N, bins, rows, C)
+            in_horizontal = spread.flatten(2).flatten(0, 1) @ self._maps[level].T  # (N * bins, columns)
+            gradients.append((in_vertical.cpu().numpy(), in_horizontal.view(*partial.shape[:2], -1).cpu().numpy()))
         gradient = self._weights.corner_gradient(gradients)
-        return overlap, torch.cat([gradient[:, :2] + gradient[:, 2:], gradient[:, 2:]], 1)
+        gradient[:, :2] += gradient[:, 2:]  # x and y move both corners
+        return overlap, torch.from_numpy(gradient).to(overlap)
 
-    def _forward(self, corners: Tensor) -> tuple[Tensor, list[Tensor], list[tuple[Tensor, Tensor]]]:
-        """Overlaps (N,), what enters the last layer (N, inter) and the pooling weights of each level.
-
-        The neighbourhood is small, so the weights of both axes are multiplied out and one product pools all boxes.
-        """
+    def _forward(self, corners: np.ndarray) -> tuple[Tensor, list[tuple[Tensor, Tensor, Tensor]]]:
+        """Overlaps (N,), and of each level: what enters the last layer (N, inter), V (N, bins, rows) and ``F H^T``
+        (N, bins, rows, C), the bins being those of the horizontal axis."""
         self._look_at(corners)
         target = self._target
-        weights = self._weights.set_boxes(corners)
-        overlap, hidden = target.last_bias, []
-        for level, (vertical, horizontal) in enumerate(weights):
-            products = vertical[:, :, None, :, None] * horizontal[:, None, :, None, :]  # (N, bins, bins, rows, columns)
-            pooled = products.view(-1, len(self._maps[level])) @ self._maps[level]  # (N * bins * bins, C)
-            pooled = pooled.view(len(corners), -1)
-            hidden.append(torch.addmm(target.biases[level], pooled, target.weights[level].T).relu_())
-            overlap = overlap + hidden[level] @ target.last_weights[level]
-        return overlap, hidden, weights
+        overlap, levels = target.last_bias, []
+        for level, (vertical, horizontal) in enumerate(self._weights.set_boxes(corners)):
+            fmap = self._maps[level]
+            count, bins, rows = vertical.shape
+            vertical = torch.from_numpy(vertical).to(fmap.device)
+            horizontal = torch.from_numpy(horizontal.reshape(count * bins, -1)).to(fmap.device)
+            partial = (horizontal @ fmap).view(count, bins, rows, -1)
+            pooled = vertical[:, None] @ partial  # (N, horizontal bins, vertical bins, C)
+            pooled = pooled.reshape(count, target.weights[level].shape[1])
+            hidden = torch.addmm(target.biases[level], pooled, target.weights[level].T).relu_()
+            overlap = overlap + hidden @ target.last_weights[level]
+            levels.append((hidden, vertical, partial))
+        return overlap, levels
 
-    def _look_at(self, corners: Tensor) -> None:
+    def _look_at(self, corners: np.ndarray) -> None:
         sizes = [(fmap.shape[2], fmap.shape[3]) for fmap in self._features]
-        if corners.device.type == "cpu" and len(corners):
-            extremes = (*corners[:, :2].amin(0).tolist(), *corners[:, 2:].amax(0).tolist())
-        else:  # asking a GPU where the boxes are costs more than the whole map
-            extremes = (math.inf,) * 4
+        extremes = (math.inf,) * 4
+        if len(corners):
+            extremes = (*corners[:, :2].min(0).tolist(), *corners[:, 2:].max(0).tolist())
         needed = [_touched(extremes, scale, size) for (_, scale), size in zip(LEVELS, sizes, strict=True)]
         windows = self._weights.windows if self._weights is not None else (None, None)
         if all(window is not None and window.contains(need) for window, need in zip(windows, needed, strict=True)):
             return
         fine, coarse = (need.grown(self._margin, size) for need, size in zip(needed, sizes, strict=True))
-        self._weights = BinWeights((fine, coarse), corners)
-        self._maps = [
-            _local_map(fmap, convs, window)
-            for fmap, convs, window in zip(self._features, self._target.convs, (fine, coarse), strict=True)
-        ]
+        self._weights = BinWeights((fine, coarse), corners.dtype)
+        crops = [_crop(fmap, window) for fmap, window in zip(self._features, (fine, coarse), strict=True)]
+        self._maps = [local[0].flatten(1) for local in self._target.local_maps(crops)]

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from ltr.models.target_classifier.filter_optimizer import FilterOptimizer, OptimizerTrace
 from ltr.models.target_classifier.filtering import apply_filter
 from ltr.models.target_classifier.initializer import FilterInitializer
-from ltr.models.target_classifier.steepest_descent import OptimizerTrace, SteepestDescentOptimizer
 
 
 class LinearFilterClassifier(nn.Module):
@@ -22,7 +22,7 @@ class LinearFilterClassifier(nn.Module):
         self,
         filter_size: int,
         filter_initializer: FilterInitializer,
-        filter_optimizer: SteepestDescentOptimizer,
+        filter_optimizer: FilterOptimizer,
         feature_extractor: nn.Sequential,
     ) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class LinearFilterClassifier(nn.Module):
             boxes: xywh in image pixels (S, N, 4) or (N, 4).
             num_iter: steepest descent steps.
             sample_weight: (S, N) or (N,).
-            trace: see :meth:`SteepestDescentOptimizer.forward`.
+            trace: see :meth:`FilterOptimizer.forward`.
 
         Returns:
             Filters (S, C, k, k).

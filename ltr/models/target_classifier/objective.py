@@ -10,12 +10,12 @@ descent, gradient descent, recursive least squares) is somebody else's choice.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import torch
 from torch import Tensor
 
-from ltr.models.target_classifier.filtering import apply_filter, correlate_with_residual
+from ltr.models.target_classifier.filter_objective import SquaredObjective, one_sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,8 @@ class ObjectiveMaps:
 
 
 @dataclass(slots=True)
-class TargetObjective:
-    """The loss above for S sequences (one in a tracker) of N samples each.
-
-    Gradient and curvature are those of L/2, as in the published optimiser: the factor 2 cancels in its step.
+class TargetObjective(SquaredObjective):
+    """The loss above; gradient and curvature are those of L/2: the factor 2 cancels in the published step.
 
     Attributes:
         features: (S, N, C, H, W).
@@ -60,9 +58,9 @@ class TargetObjective:
         """m (S, N, H', W'); 1 where the scores are compared as they are, 0 where only positive scores count."""
         return self.maps.mask
 
-    def scores(self, filters: Tensor) -> Tensor:
-        """s (S, N, H', W') of filters (S, C, k, k). Linear in the filters."""
-        return apply_filter(self.features, filters)
+    @property
+    def sample_weights(self) -> Tensor:
+        return self.root_sample_weight[0].flatten()
 
     def activation(self, scores: Tensor) -> Tensor:
         """act(s)."""
@@ -72,36 +70,18 @@ class TargetObjective:
         """act'(s), with (1 + m)/2 at s = 0."""
         return 0.5 * ((1 - self.mask) * scores.sign() + (1 + self.mask))
 
-    def residual(self, scores: Tensor) -> Tensor:
-        """v (act(s) - y)."""
-        return self.weight * (self.activation(scores) - self.label)
-
-    def loss(self, filters: Tensor, scores: Tensor) -> Tensor:
-        """L (S,)."""
-        data = self.residual(scores).square().sum((1, 2, 3))
-        return data + self.regularisation * filters.square().sum((1, 2, 3))
-
-    def score_gradient(self, scores: Tensor) -> Tensor:
-        """Gradient of L/2 in the scores (S, N, H', W')."""
-        return self.derivative(scores) * self.weight * self.residual(scores)
-
-    def gradient(self, filters: Tensor, scores: Tensor) -> Tensor:
-        """Gradient of L/2 (S, C, k, k)."""
-        pulled = correlate_with_residual(self.features, self.score_gradient(scores), filters.shape[-1])
-        return pulled + self.regularisation * filters
-
     def curvature(self, direction: Tensor, scores: Tensor, direction_scores: Tensor | None = None) -> Tensor:
-        """Gauss-Newton curvature of L/2 along a direction in filter space (S,).
-
-        Args:
-            direction: (S, C, k, k).
-            scores: at the current filters.
-            direction_scores: ``self.scores(direction)`` where the caller has them already.
-        """
+        # The squares of the moved residuals, as published: the general product rounds differently, and steepest descent
+        # amplifies that.
         if direction_scores is None:
             direction_scores = self.scores(direction)
         moved = self.derivative(scores) * self.weight * direction_scores
         return moved.square().sum((1, 2, 3)) + self.regularisation * direction.square().sum((1, 2, 3))
+
+    def sample(self, index: int) -> TargetObjective:
+        maps = ObjectiveMaps(*(one_sample(getattr(self.maps, each.name), index) for each in fields(ObjectiveMaps)))
+        root = one_sample(self.root_sample_weight, index)
+        return TargetObjective(one_sample(self.features, index), maps, root, self.regularisation)
 
 
 def centre_distance(boxes: Tensor, size: tuple[int, int], filter_size: int, feature_stride: int) -> Tensor:
@@ -116,10 +96,29 @@ def centre_distance(boxes: Tensor, size: tuple[int, int], filter_size: int, feat
     Returns:
         Distances (S, N, rows, columns).
     """
+    rows, columns = centre_offsets(boxes, size, filter_size, feature_stride)
+    return torch.hypot(rows[..., :, None], columns[..., None, :])
+
+
+def centre_offsets(
+    boxes: Tensor, size: tuple[int, int], filter_size: int, feature_stride: int
+) -> tuple[Tensor, Tensor]:
+    """How far every row and every column of the score map is past the target's centre, in cells.
+
+    Arguments as for :func:`centre_distance`.
+
+    Returns:
+        Of the rows (S, N, rows) and of the columns (S, N, columns).
+    """
     centre = (boxes[..., :2] + 0.5 * boxes[..., 2:]) / feature_stride - 0.5 * (filter_size % 2)  # (S, N, 2), x then y
-    rows = torch.arange(size[0], dtype=boxes.dtype, device=boxes.device)[:, None]
+    rows = torch.arange(size[0], dtype=boxes.dtype, device=boxes.device)
     columns = torch.arange(size[1], dtype=boxes.dtype, device=boxes.device)
-    return torch.hypot(rows - centre[..., 1, None, None], columns - centre[..., 0, None, None])
+    return rows - centre[..., 1, None], columns - centre[..., 0, None]
+
+
+def gaussian(distance: Tensor, sigma: float | Tensor) -> Tensor:
+    """``exp(-d^2 / (2 sigma^2))``."""
+    return torch.exp(-0.5 * (distance / sigma).square())
 
 
 def interpolate_bins(table: Tensor, position: Tensor) -> Tensor:

@@ -2,24 +2,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 
-from ltr.models.target_classifier.filtering import score_length
+from ltr.models.target_classifier.filter_optimizer import FilterOptimizer
 from ltr.models.target_classifier.objective import ObjectiveMaps, TargetObjective, centre_distance, interpolate_bins
 
 
-@dataclass(slots=True)
-class OptimizerTrace:
-    """What happened: filters before the first and after every step, and their losses (S,), where asked for."""
-
-    filters: list[Tensor] = field(default_factory=list)
-    losses: list[Tensor] = field(default_factory=list)
-
-
-class SteepestDescentOptimizer(nn.Module):
+class SteepestDescentOptimizer(FilterOptimizer):
     """Learned label, mask and spatial weight maps, regularisation and step length; and the steps themselves.
 
     :meth:`objective` states the problem for any learner; :meth:`forward` is DiMP's own learner.
@@ -54,18 +45,15 @@ class SteepestDescentOptimizer(nn.Module):
         min_filter_reg: float = 1e-3,
         detach_length: float = math.inf,
     ) -> None:
-        super().__init__()
+        super().__init__(num_iter, feature_stride, detach_length=detach_length)
         if score_act != "relu":
             raise ValueError(f"score_act={score_act!r} is not available; use 'relu' as the published DiMP networks do")
         if mask_act not in ("sigmoid", "linear"):
             raise ValueError(f"target_mask_act={mask_act!r} is not known; use 'sigmoid' or 'linear'")
         if num_dist_bins < 2:
             raise ValueError(f"num_dist_bins={num_dist_bins}, but a function of distance needs at least 2 knots")
-        self.num_iter = num_iter
-        self.feature_stride = feature_stride
         self.bin_displacement = bin_displacement
         self.min_filter_reg = min_filter_reg
-        self.detach_length = detach_length
         self.log_step_length = nn.Parameter(torch.full((1,), math.log(init_step_length)))
         self.filter_reg = nn.Parameter(torch.full((1,), init_filter_reg))
         self.label_map_predictor = nn.Conv2d(num_dist_bins, 1, 1, bias=False)
@@ -104,75 +92,12 @@ class SteepestDescentOptimizer(nn.Module):
         """reg (1,), bounded below so that the problem stays strictly convex along every direction."""
         return self.filter_reg.square().clamp(min=self.min_filter_reg**2)
 
-    def objective(
-        self, features: Tensor, boxes: Tensor, filter_size: int, sample_weight: Tensor | None = None
+    def step_factor(self) -> Tensor:
+        return self.log_step_length.exp()
+
+    def make_objective(
+        self, features: Tensor, boxes: Tensor, score_size: tuple[int, int], filter_size: int, weight: Tensor
     ) -> TargetObjective:
-        """The learning problem of one or more sequences.
-
-        Args:
-            features: (S, N, C, H, W), or (N, C, H, W) for one sequence.
-            boxes: xywh in image pixels (S, N, 4) or (N, 4).
-            filter_size: side k of the filter.
-            sample_weight: (S, N) or (N,); 1/N each where it is None.
-        """
-        if features.dim() == 4:
-            features, boxes = features[None], boxes[None]
-        if boxes.shape[:2] != features.shape[:2] or boxes.shape[-1] != 4:
-            raise ValueError(f"boxes {tuple(boxes.shape)} do not fit features {tuple(features.shape)}: one xywh each")
-        count = features.shape[1]
-        if sample_weight is None:
-            root_weight = features.new_full((1, 1, 1, 1), math.sqrt(1 / count))
-        else:
-            root_weight = sample_weight.reshape(-1, count, 1, 1).sqrt()
-        height, width = features.shape[-2:]
-        score_size = (score_length(height, filter_size), score_length(width, filter_size))
-        maps = self.maps(boxes.to(features.dtype), score_size, filter_size)
-        return TargetObjective(features, maps, root_weight, self.regularisation())
-
-    def forward(
-        self,
-        filters: Tensor,
-        features: Tensor,
-        boxes: Tensor,
-        sample_weight: Tensor | None = None,
-        num_iter: int | None = None,
-        trace: OptimizerTrace | None = None,
-    ) -> Tensor:
-        """Steepest descent from ``filters`` (S, C, k, k).
-
-        Args:
-            filters: where to start.
-            features: as in :meth:`objective`.
-            boxes: as in :meth:`objective`.
-            sample_weight: as in :meth:`objective`.
-            num_iter: steps; the constructor's number where it is None.
-            trace: filled with every iterate and its loss (differentiable in training).
-
-        Returns:
-            The filters after the last step.
-        """
-        problem = self.objective(features, boxes, filters.shape[-1], sample_weight)
-        scores = problem.scores(filters)
-        self._record(trace, problem, filters, scores)
-        for step in range(self.num_iter if num_iter is None else num_iter):
-            if step and step % self.detach_length == 0:
-                filters, scores = filters.detach(), scores.detach()
-            filters, scores = self.step(problem, filters, scores)
-            self._record(trace, problem, filters, scores)
-        return filters
-
-    def step(self, problem: TargetObjective, filters: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """One step of steepest descent from ``filters`` with their ``scores``; the same of the new filters."""
-        gradient = problem.gradient(filters, scores)
-        gradient_scores = problem.scores(gradient)
-        squared_norm = gradient.square().sum((1, 2, 3))
-        curvature = problem.curvature(gradient, scores, gradient_scores).clamp(min=1e-8)
-        length = (self.log_step_length.exp() * squared_norm / curvature).view(-1, 1, 1, 1)
-        # Scores are linear in the filter: those of the new filter cost no further pass over the features.
-        return filters - length * gradient, scores - length * gradient_scores
-
-    @staticmethod
-    def _record(trace: OptimizerTrace | None, problem: TargetObjective, filters: Tensor, scores: Tensor) -> None:
-        if trace is not None:
-            trace.filters.append(filters)
-            trace.losses.append(problem.loss(filters, scores))
+        return TargetObjective(
+            features, self.maps(boxes, score_size, filter_size), weight.sqrt().to(features), self.regularisation()
+        )

@@ -1,32 +1,72 @@
-"""DiMP networks (Bhat et al., 2019): backbone, target classifier and IoU-Net.
+"""DiMP networks (Bhat et al., 2019) and their relatives: backbone, target classifier and IoU-Net.
 
-:func:`dimpnet18` and :func:`dimpnet50` have the names and shapes of the published checkpoints and take the arguments
-recorded in them. :func:`dimpnet_mobile` is the same thing on MobileNetV2 with adjustable widths, for a small network.
+:func:`dimpnet18`, :func:`dimpnet50` (DiMP, SuperDiMP), :func:`klcedimpnet18`, :func:`klcedimpnet50` (PrDiMP) and
+:func:`dimpnet50_simple` (SuperDiMP-simple) have the names and shapes of the published checkpoints and take the
+arguments recorded in them; they differ in the classifier's optimiser. :func:`dimpnet_mobile` is DiMP on MobileNetV2
+with adjustable widths, for a small network.
 """
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import inspect
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ltr.models.backbone import MobileNetV2, resnet18, resnet50
-from ltr.models.bbreg import IoUNet, TargetIoU
+from ltr.models.bbreg import IoUNet
 from ltr.models.target_classifier import (
+    DensityOptimizer,
     FilterInitializer,
+    FilterObjective,
+    FilterOptimizer,
+    HingeOptimizer,
     LinearFilterClassifier,
     SteepestDescentOptimizer,
-    TargetObjective,
     classification_features,
 )
+from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead, FrozenBackbone
 
-IMAGE_MEAN = (0.485, 0.456, 0.406)  # of RGB in 0..1, ImageNet
-IMAGE_STD = (0.229, 0.224, 0.225)
+OPTIMIZER_OPTIONS = {  # as the published trainer says them: as our optimisers do
+    "optim_iter": "num_iter",
+    "feat_stride": "feature_stride",
+    "optim_init_step": "init_step_length",
+    "optim_init_reg": "init_filter_reg",
+    "optim_min_reg": "min_filter_reg",
+    "init_uni_weight": "uni_weight",
+    "target_mask_act": "mask_act",
+}
+TRAINING_OPTIONS = {  # recorded by the published trainer; nothing to build
+    "act_param",
+    "backbone_pretrained",
+    "frozen_backbone_layers",
+    "score_act",
+    "train_feature_extractor",
+}
+CLASSIFICATION = "classification"  # name of the classification features among an engine's outputs
 PLAIN_FROM_CHANNELS = 1024  # 3x3 convolutions of so many take a sixth less time in the plain layout on CPUs
 
 
-class DiMPNet(nn.Module):
+class FrozenFeatures(FrozenBackbone):
+    """The backbone and the classifier's convolution.
+
+    Args:
+        network: frozen by :func:`ltr.models.inference.prepare_for_inference`.
+    """
+
+    def __init__(self, network: DiMPNet) -> None:
+        super().__init__(network)
+        self.features = network.classifier.feature_extractor
+        self.classification_layer = network.classification_layer
+        self.outputs[CLASSIFICATION] = network.classifier.filter_initializer.filter_conv.in_channels
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        """The backbone's maps and, last, the classification features of normalised images (B, 3, H, W)."""
+        maps = super().forward(images)
+        return (*maps, self.features(maps[self.layers.index(self.classification_layer)]))
+
+
+class DiMPNet(BackboneAndBoxHead):
     """Backbone, classifier and box regressor.
 
     Args:
@@ -43,14 +83,9 @@ class DiMPNet(nn.Module):
         bb_regressor: IoUNet,
         classification_layer: str = "layer3",
     ) -> None:
-        super().__init__()
-        self.feature_extractor = feature_extractor
-        self.classifier = classifier
-        self.bb_regressor = bb_regressor
+        super().__init__(feature_extractor=feature_extractor, classifier=classifier, bb_regressor=bb_regressor)
         self.classification_layer = classification_layer
         self.output_layers = tuple(dict.fromkeys(["layer2", "layer3", classification_layer]))
-        self.metadata: dict = {}
-        self.channels_last = True  # layout of the images, and so of all features; the values differ by rounding alone
         self.plain_classifier = False  # whether the classifier's convolutions are kept out of it, see prefer_layouts
 
     @property
@@ -63,38 +98,24 @@ class DiMPNet(nn.Module):
         """Image pixels for each cell of the classification features."""
         return self.classifier.filter_optimizer.feature_stride
 
-    @staticmethod
-    def normalise(images: Tensor) -> Tensor:
-        """RGB 0..255 (B, 3, H, W) to what the backbone expects."""
-        # In this order, so that single precision rounds as in the published trackers: steepest descent amplifies it.
-        return (images / 255).sub_(images.new_tensor(IMAGE_MEAN).view(1, 3, 1, 1)).div_(
-            images.new_tensor(IMAGE_STD).view(1, 3, 1, 1)
-        )
-
-    def backbone_features(self, images: Tensor, layers: Sequence[str] | None = None) -> dict[str, Tensor]:
-        """Feature maps by name of normalised images (B, 3, H, W)."""
-        if images.device.type != "mps":
-            images = images.contiguous(
-                memory_format=torch.channels_last if self.channels_last else torch.contiguous_format
-            )
-        return self.feature_extractor(images, layers or self.output_layers)
+    @property
+    def extra_logit(self) -> float | None:
+        """Of the outcome "nowhere" where scores are logits of a density that has one."""
+        optimizer = self.classifier.filter_optimizer
+        return optimizer.softmax_reg if isinstance(optimizer, DensityOptimizer) else None
 
     def classification_features(self, backbone: dict[str, Tensor]) -> Tensor:
         """What the filter acts on (B, C, H, W)."""
+        if CLASSIFICATION in backbone:
+            return backbone[CLASSIFICATION]
         coarse = backbone[self.classification_layer]
         if self.plain_classifier and coarse.device.type == "cpu":
             coarse = coarse.contiguous()
         return self.classifier.extract_features(coarse)
 
-    def objective(self, features: Tensor, boxes: Tensor, sample_weight: Tensor | None = None) -> TargetObjective:
-        """The online learning problem, for any learner; see :meth:`SteepestDescentOptimizer.objective`."""
+    def objective(self, features: Tensor, boxes: Tensor, sample_weight: Tensor | None = None) -> FilterObjective:
+        """The online learning problem, for any learner; see :meth:`FilterOptimizer.objective`."""
         return self.classifier.filter_optimizer.objective(features, boxes, self.filter_size, sample_weight)
-
-    @torch.no_grad()
-    def target_iou(self, backbone: dict[str, Tensor], box: Tensor) -> TargetIoU:
-        """Overlap predictor of the target in ``box`` (xywh in pixels of the crop), shown in one image."""
-        box = box.reshape(1, 4).to(backbone["layer2"])
-        return TargetIoU(self.bb_regressor, self.bb_regressor.modulation(backbone, box))
 
     def forward(
         self,
@@ -141,63 +162,49 @@ class DiMPNet(nn.Module):
         if self.plain_classifier:
             self.classifier.feature_extractor.to(memory_format=torch.contiguous_format)
 
-    def drop_unused(self) -> None:
-        """Frees backbone layers that no output needs; see :meth:`ResNet.drop_unused`."""
-        self.feature_extractor.drop_unused(self.output_layers)
+    def frozen_part(self) -> FrozenFeatures:
+        return FrozenFeatures(self)
 
 
-def _dimpnet(
+def _assemble(
     backbone: nn.Module,
+    optimizer: FilterOptimizer,
     *,
     filter_size: int = 1,
-    optim_iter: int = 5,
-    optim_init_step: float = 1.0,
-    optim_init_reg: float = 0.01,
     classification_layer: str = "layer3",
-    feat_stride: int = 16,
     clf_feat_blocks: int = 1,
     clf_feat_norm: bool = True,
     init_filter_norm: bool = False,
     final_conv: bool = True,
     out_feature_dim: int = 256,
-    init_gauss_sigma: float = 1.0,
-    num_dist_bins: int = 5,
-    bin_displacement: float = 1.0,
-    mask_init_factor: float = 4.0,
     iou_input_dim: tuple[int, int] = (256, 256),
     iou_inter_dim: tuple[int, int] = (256, 256),
     iou_reference_dim: int = 128,
-    score_act: str = "relu",
-    act_param: float | None = None,
-    target_mask_act: str = "sigmoid",
-    detach_length: float = math.inf,
-    backbone_pretrained: bool = False,
-    frozen_backbone_layers: tuple[str, ...] | str = (),
+    init_initializer: str = "default",
+    **training: Any,
 ) -> DiMPNet:
-    del act_param, backbone_pretrained, frozen_backbone_layers  # recorded by the published trainer; nothing to build
+    unknown = training.keys() - TRAINING_OPTIONS
+    if unknown:
+        raise TypeError(f"options {sorted(unknown)} are not known")
     channels = backbone.channels[classification_layer]
     features = classification_features(
         channels, out_feature_dim, filter_size, clf_feat_blocks, final_conv, clf_feat_norm
     )
-    optimizer = SteepestDescentOptimizer(
-        num_iter=optim_iter,
-        feature_stride=feat_stride,
-        init_step_length=optim_init_step,
-        init_filter_reg=optim_init_reg,
-        init_gauss_sigma=init_gauss_sigma,
-        num_dist_bins=num_dist_bins,
-        bin_displacement=bin_displacement,
-        mask_init_factor=mask_init_factor,
-        score_act=score_act,
-        mask_act=target_mask_act,
-        detach_length=detach_length,
-    )
-    initializer = FilterInitializer(out_feature_dim, filter_size, feat_stride, init_filter_norm)
+    initializer = FilterInitializer(out_feature_dim, filter_size, optimizer.feature_stride, init_filter_norm)
+    if init_initializer == "zero":
+        nn.init.zeros_(initializer.filter_conv.weight)
     classifier = LinearFilterClassifier(filter_size, initializer, optimizer, features)
     iou_net = IoUNet(
         (backbone.channels["layer2"], backbone.channels["layer3"]), iou_input_dim, iou_inter_dim, iou_reference_dim
     )
     return DiMPNet(backbone, classifier, iou_net, classification_layer)
+
+
+def _build(backbone: nn.Module, optimizer: type[FilterOptimizer], **options: Any) -> DiMPNet:
+    """A network from options by their published names; the optimiser takes those that are its own."""
+    named = {OPTIMIZER_OPTIONS.get(name, name): name for name in options}
+    own = {ours: options.pop(named[ours]) for ours in inspect.signature(optimizer).parameters if ours in named}
+    return _assemble(backbone, optimizer(**own), **options)
 
 
 def dimpnet18(**options) -> DiMPNet:
@@ -206,7 +213,7 @@ def dimpnet18(**options) -> DiMPNet:
     Args:
         **options: arguments as recorded in the published checkpoints (filter_size, out_feature_dim, …).
     """
-    return _dimpnet(resnet18(), **options)
+    return _build(resnet18(), SteepestDescentOptimizer, **options)
 
 
 def dimpnet50(*, backbone: dict | None = None, **options) -> DiMPNet:
@@ -216,7 +223,23 @@ def dimpnet50(*, backbone: dict | None = None, **options) -> DiMPNet:
         backbone: options of :class:`ResNet`, e.g. ``{"last_stage": 3, "num_classes": None, "stride_on_first": True}``.
         **options: arguments as recorded in the published checkpoints.
     """
-    return _dimpnet(resnet50(**(backbone or {})), **{"clf_feat_blocks": 1, "out_feature_dim": 512} | options)
+    defaults = {"clf_feat_blocks": 1, "out_feature_dim": 512}
+    return _build(resnet50(**(backbone or {})), SteepestDescentOptimizer, **defaults | options)
+
+
+def klcedimpnet18(**options) -> DiMPNet:
+    """PrDiMP on ResNet-18, as published; arguments as for :func:`dimpnet50`."""
+    return _build(resnet18(), DensityOptimizer, **options)
+
+
+def klcedimpnet50(**options) -> DiMPNet:
+    """PrDiMP on ResNet-50, as published; arguments as for :func:`dimpnet50`."""
+    return _build(resnet50(), DensityOptimizer, **{"clf_feat_blocks": 0, "out_feature_dim": 512} | options)
+
+
+def dimpnet50_simple(**options) -> DiMPNet:
+    """SuperDiMP-simple on ResNet-50, as published; arguments as for :func:`dimpnet50`."""
+    return _build(resnet50(), HingeOptimizer, **{"out_feature_dim": 512} | options)
 
 
 def dimpnet_mobile(*, taps: dict[str, str] | None = None, width: float = 1.0, **options) -> DiMPNet:
@@ -241,4 +264,4 @@ def dimpnet_mobile(*, taps: dict[str, str] | None = None, width: float = 1.0, **
         "iou_inter_dim": (128, 128),
         "iou_reference_dim": 64,
     }
-    return _dimpnet(MobileNetV2(taps, width), **defaults | options)
+    return _build(MobileNetV2(taps, width), SteepestDescentOptimizer, **defaults | options)

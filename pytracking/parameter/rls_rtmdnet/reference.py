@@ -1,8 +1,8 @@
 """RLS-RTMDNet as released, with its departures from the paper (docs/rtmdnet.md)."""
-from pytracking.tracker.rls_rtmdnet.params import RLSRTMDNetParams
+from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
 
 
-def parameters() -> RLSRTMDNetParams:
-    return RLSRTMDNetParams(
-        clip="after", decay="plain", virtual_input="before_dropout", weight_backup="alias", memory_budget=None
+def parameters() -> RlsRtmdnetParams:
+    return RlsRtmdnetParams(
+        clip="after", decay="plain", virtual_input="before_dropout", weight_backup="alias", p_memory_mib=None
     )

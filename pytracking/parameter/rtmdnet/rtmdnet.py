@@ -1,6 +1,6 @@
 """RT-MDNet as published: long- and short-term memory."""
-from pytracking.tracker.rtmdnet.params import RTMDNetParams
+from pytracking.tracker.rtmdnet.params import RtmdnetParams
 
 
-def parameters() -> RTMDNetParams:
-    return RTMDNetParams()
+def parameters() -> RtmdnetParams:
+    return RtmdnetParams()

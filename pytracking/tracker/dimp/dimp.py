@@ -1,4 +1,7 @@
-"""The DiMP tracker: a filter learnt online finds the target, the IoU-Net fits the box."""
+"""The DiMP tracker: a filter learnt online finds the target, the IoU-Net fits the box.
+
+PrDiMP and SuperDiMP are this tracker with other networks and parameters; ATOM overrides what it does otherwise.
+"""
 from __future__ import annotations
 
 import time
@@ -8,13 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ltr.models.target_classifier import FilterObjective
 from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.features.augmentation import dropout_copies
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
 from pytracking.tracker.base import BaseTracker
 from pytracking.tracker.dimp.debug import DebugViews
-from pytracking.tracker.dimp.first_frame import sample_first_frame
+from pytracking.tracker.dimp.first_frame import FirstFrameSamples, sample_first_frame
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
 from pytracking.tracker.dimp.guard import UpdateGuard
 from pytracking.tracker.dimp.learner import (
@@ -25,11 +29,13 @@ from pytracking.tracker.dimp.learner import (
 )
 from pytracking.tracker.dimp.localization import Flag, Localizer
 from pytracking.tracker.dimp.memory import SampleMemory
-from pytracking.tracker.dimp.network import load_dimp_network
+from pytracking.tracker.dimp.network import describe_computing, load_dimp_network, with_engine
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.refinement import BoxRefiner
 from pytracking.tracker.dimp.scale_search import scale_factor
+from pytracking.tracker.dimp.score_maps import preprocess, sum_around
 from pytracking.utils.device import select_device
+from pytracking.utils.threads import in_own_threads
 
 
 class DimpTracker(BaseTracker):
@@ -44,12 +50,18 @@ class DimpTracker(BaseTracker):
 
     def __init__(self, params: DimpParams, network: DiMPNet | None = None) -> None:
         self.device = select_device(params.device)
-        self.network = network or load_dimp_network(params.network_file, self.device)
+        self.network = network or with_engine(self.load_network(params), params, self.device)
+        self.computing = describe_computing(self.network, params)
+        self.torch_threads = self.computing["torch_threads"]
         super().__init__(params)
         self.learner = self.make_learner()
         self.guard = UpdateGuard(self._remedy())
         self.refiner = BoxRefiner(params)
         self.debug = DebugViews(params.debug, params.debug_dir)
+
+    def load_network(self, params: DimpParams) -> DiMPNet:
+        """The network of ``params.network_file``, ready for tracking."""
+        return load_dimp_network(params.network_file, self.device, params.objective)
 
     def make_learner(self) -> OnlineLearner:
         """The learner of the update stage."""
@@ -64,26 +76,28 @@ class DimpTracker(BaseTracker):
 
     def _remedy(self) -> str:
         """What to do about updates that destroy the filter."""
-        if self.params.learner == "steepest_descent":
-            return "Steepest descent finds its own step lengths, so the features or the network's weights are at fault."
+        if self.params.learner not in ("gradient_descent", "rls"):
+            return "This learner finds its own step lengths, so the features or the network's weights are at fault."
         return f"step_length={self.params.step_length:g} is too large for this network: try a third of it."
 
+    @in_own_threads
     @torch.no_grad()
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any]:
         """Starts on ``info["init_bbox"]``; ``info["seed"]`` (default 0) fixes everything random."""
         start = time.perf_counter()
         params = self.params
         self.generator = torch.Generator().manual_seed(int(info.get("seed", 0)))
-        self.patch_size = np.full(2, params.image_sample_size)
-        self.state = TargetState.from_box(info["init_bbox"], image.shape[:2], self.patch_size, params.search_area_scale)
+        searched = np.full(2, params.image_sample_size)
+        self.state = TargetState.from_box(info["init_bbox"], image.shape[:2], searched, params.search_area_scale)
+        self.patch_size = self.choose_patch_size()
         self.frame_number = 1
-        samples = sample_first_frame(image, self.state, params, self.generator, self.device)
+        samples = self.sample_first_frame(image)
         backbone = self.network.backbone_features(self.network.normalise(samples.patches))
         features, boxes = self._with_dropout(self.network.classification_features(backbone), samples.boxes)
         if params.use_iou_net:
             reference = {layer: maps[:1] for layer, maps in backbone.items()}
             self.target_iou = self.network.target_iou(reference, samples.boxes[0])
-        self.filters = self.network.classifier.get_filter(features, boxes, params.net_opt_iter)  # (1, C, k, k)
+        features = self.learn_first_filter(features, boxes)
         self.learner.start(self.filters, self.generator)
         self.guard.start()
         self.memory = SampleMemory(
@@ -93,9 +107,22 @@ class DimpTracker(BaseTracker):
             learning_rate=params.learning_rate,
             init_samples_minimum_weight=params.init_samples_minimum_weight,
         )
-        self._measure_score_map(features)
+        self.localize = self.make_localizer(features)
         self.debug.start()
         return {"time": time.perf_counter() - start}
+
+    def choose_patch_size(self) -> np.ndarray:
+        """(h, w) of what the network sees, pixels."""
+        return np.full(2, self.params.image_sample_size)
+
+    def sample_first_frame(self, image: np.ndarray) -> FirstFrameSamples:
+        """The first frame's patches, augmented."""
+        return sample_first_frame(image, self.state, self.params, self.generator, self.device, self.patch_size)
+
+    def learn_first_filter(self, features: Tensor, boxes: Tensor) -> Tensor:
+        """Sets ``filters`` (1, C, k, k) from the first frame's classification features; returns what memory keeps."""
+        self.filters = self.network.classifier.get_filter(features, boxes, self.params.net_opt_iter)
+        return features
 
     def _with_dropout(self, features: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
         count = self.params.augmentation.dropout_copies
@@ -105,41 +132,49 @@ class DimpTracker(BaseTracker):
         copies = dropout_copies(features[:1], count, probability, self.generator)
         return torch.cat([features, copies]), torch.cat([boxes, boxes[:1].expand(count, 4)])
 
-    def _measure_score_map(self, features: Tensor) -> None:
+    def make_localizer(self, features: Tensor) -> Localizer:
+        """Measures the score map that samples (n, C, h, w) give; says how to read it."""
         params = self.params
         kernel = np.array(self.filters.shape[-2:])
-        self.feature_size = np.array(features.shape[-2:])
-        score_size = self.feature_size + 1 - kernel % 2
+        feature_size = np.array(features.shape[-2:])
+        self.cell_pixels = self.patch_size / feature_size  # (h, w) of a score cell, patch pixels
         # A filter whose middle falls between cells sees the target best when the patch is moved by half a cell.
-        self.sample_offset = (self.feature_size + kernel) % 2 * self.patch_size / (2 * self.feature_size)
+        self.sample_offset = (feature_size + kernel) % 2 * self.patch_size / (2 * feature_size)
         window = None
         if params.window_output:
-            window = hann2d(tuple(score_size.tolist()), convention=params.crop_convention)[0, 0].numpy()
-        self.localize = Localizer(
-            not_found_threshold=params.target_not_found_threshold,
-            distractor_threshold=params.distractor_threshold,
-            hard_negative_threshold=params.hard_negative_threshold,
-            displacement_scale=params.displacement_scale,
-            neighborhood_scale=params.target_neighborhood_scale,
-            displacement_origin=params.displacement_origin,
-            window=window,
-            second_peak_without_window=params.perform_hn_without_windowing,
-            uncertain_threshold=params.uncertain_threshold,
-            hard_sample_threshold=params.hard_sample_threshold,
-            interpolate_peak=params.interpolate_peak,
-        )
+            score_size = tuple((feature_size + 1 - kernel % 2).tolist())
+            window = hann2d(score_size, convention=params.crop_convention)[0, 0].numpy()
+        return self.localizer_with(window=window)
 
+    def localizer_with(self, **options: Any) -> Localizer:
+        """A localiser with the parameters' thresholds, and options beside or instead of them."""
+        params = self.params
+        stated = {
+            "not_found_threshold": params.target_not_found_threshold,
+            "distractor_threshold": params.distractor_threshold,
+            "hard_negative_threshold": params.hard_negative_threshold,
+            "displacement_scale": params.displacement_scale,
+            "neighborhood_scale": params.target_neighborhood_scale,
+            "displacement_origin": params.displacement_origin,
+            "second_peak_without_window": params.perform_hn_without_windowing,
+            "uncertain_threshold": params.uncertain_threshold,
+            "hard_sample_threshold": params.hard_sample_threshold,
+            "interpolate_peak": params.interpolate_peak,
+            "advanced": params.advanced_localization,
+        }
+        return Localizer(**stated | options)
+
+    @in_own_threads
     @torch.no_grad()
     def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
         """Finds the target in the next frame; see :meth:`BaseTracker.track` for the output."""
         params, state = self.params, self.state
         self.frame_number += 1
-        patch, frame = self._cut_patch(image)
+        patch, frame = self.cut_patch(image)
         backbone = self.network.backbone_features(self.network.normalise(patch))
-        features = self.network.classification_features(backbone)
-        scores = self.network.classifier.classify(self.filters, features)[0].cpu().numpy()  # (h, w)
-        cell_size = self.patch_size / self.feature_size * frame.scale
-        found = self.localize(scores, cell_size, state.pos - frame.pos, state.size)
+        features = self.sample_features(backbone)
+        scores = self.score_map(features).cpu().numpy()  # (h, w)
+        found = self.localize(scores, self.cell_pixels * frame.scale, state.pos - frame.pos, state.size)
         if found.flag != "not_found":
             state.move_to(frame.pos + found.translation, params.target_inside_ratio)
             if params.scale_step is not None and found.flag != "uncertain":
@@ -158,7 +193,26 @@ class DimpTracker(BaseTracker):
         self.debug.show(self.frame_number, image, output, found.scores)
         return output
 
-    def _cut_patch(self, image: np.ndarray) -> tuple[Tensor, PatchFrame]:
+    def sample_features(self, backbone: dict[str, Tensor]) -> Tensor:
+        """What the filter acts on and memory keeps (1, C, h, w)."""
+        return self.network.classification_features(backbone)
+
+    def scores(self, features: Tensor) -> Tensor:
+        """The filter's scores (n, h, w) of features (n, C, h, w)."""
+        return self.network.classifier.classify(self.filters, features)
+
+    def score_map(self, features: Tensor) -> Tensor:
+        """What the target is localised in (h, w)."""
+        params = self.params
+        scores = preprocess(self.scores(features)[0], params.score_preprocess, self.network.extra_logit)
+        return sum_around(scores, params.score_filter_ksz)
+
+    def problem(self) -> FilterObjective:
+        """What is to be learnt from the memory."""
+        return self.network.objective(self.memory.features, self.memory.boxes, self.memory.weights)
+
+    def cut_patch(self, image: np.ndarray) -> tuple[Tensor, PatchFrame]:
+        """The search patch, and where it lies in the frame."""
         params, state = self.params, self.state
         patch, crop = sample_patch(
             image,
@@ -169,6 +223,7 @@ class DimpTracker(BaseTracker):
             border=params.border_mode,
             max_scale_change=params.patch_max_scale_change,
             device=self.device,
+            fast=self.network.engine is not None,
         )
         return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
 
@@ -186,10 +241,15 @@ class DimpTracker(BaseTracker):
                 convention=params.crop_convention,
                 border="replicate",
                 device=self.device,
+                fast=self.network.engine is not None,
             )
             return patch
 
-        factor = scale_factor(self.network, self.filters, cut, params.scale_step, params.scale_weight)
+        def score(patches: Tensor) -> Tensor:
+            backbone = self.network.backbone_features(self.network.normalise(patches))
+            return self.scores(self.sample_features(backbone))
+
+        factor = scale_factor(score, cut, params.scale_step, params.scale_weight)
         state.resize(state.size * factor, rescale=True)
 
     def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag) -> None:
@@ -219,7 +279,7 @@ class DimpTracker(BaseTracker):
         elif (trusted or params.update_when_lost) and (self.frame_number - 1) % params.train_skipping == 0:
             num_iter = params.net_opt_update_iter
         if num_iter > 0:
-            problem = self.network.objective(self.memory.features, self.memory.boxes, self.memory.weights)
+            problem = self.problem()
             self.filters = self.guard.choose(
                 problem, self.filters, self.learner.update(problem, self.filters, num_iter)
             )

@@ -46,15 +46,30 @@ def sample_first_frame(
     params: DimpParams,
     generator: torch.Generator,
     device: torch.device,
+    patch_size: np.ndarray | None = None,
+    cut_at: np.ndarray | None = None,
 ) -> FirstFrameSamples:
-    """Cuts one wide patch around the target and makes all samples from it."""
-    patch_size = np.full(2, params.image_sample_size)
+    """Cuts one wide patch around the target and makes all samples from it.
+
+    Args:
+        image: the first frame.
+        state: where the target is.
+        params: augmentations and borders.
+        generator: of the random shifts.
+        device: where the patches are wanted.
+        patch_size: (h, w) of the samples; None: the parameters' image_sample_size.
+        cut_at: frame position that the wide patch is cut around; None: the pixel nearest to the target's position,
+            which is also what the boxes refer to.
+    """
+    if patch_size is None:
+        patch_size = np.full(2, params.image_sample_size)
     plan = plan_augmentations(params.augmentation, patch_size, params.random_shift_factor, generator)
     center = np.round(state.pos)
-    scale, inside_shift = _stay_inside(state, center, patch_size, params)
+    scale, inside_shift = _stay_inside(state, patch_size, params)
     wide_size = np.trunc(patch_size * params.augmentation_expansion_factor).astype(int)
     wide_size += (wide_size - patch_size) % 2  # the patch must sit in the middle of the wide one
-    wide, _ = sample_patch(image, center, scale, wide_size, convention=params.crop_convention, device=device)
+    where = center if cut_at is None else cut_at
+    wide, _ = sample_patch(image, where, scale, wide_size, convention=params.crop_convention, device=device)
     box = PatchFrame(center, scale, patch_size).box_in_patch(state.pos, state.size)
     patches, boxes = [], []
     for augmentation in plan:
@@ -64,16 +79,16 @@ def sample_first_frame(
     return FirstFrameSamples(torch.cat(patches), torch.tensor(np.array(boxes), dtype=torch.float32, device=device))
 
 
-def _stay_inside(
-    state: TargetState, center: np.ndarray, patch_size: np.ndarray, params: DimpParams
-) -> tuple[float, tuple[int, int]]:
-    """Scale and shift (y, x) in patch pixels that keep the first patch inside the frame, as later patches will be."""
-    if params.border_mode == "replicate":
+def _stay_inside(state: TargetState, patch_size: np.ndarray, params: DimpParams) -> tuple[float, tuple[int, int]]:
+    """Scale and shift (y, x) in patch pixels that keep the first patch inside the frame where the mode is ``inside``.
+
+    As published, ``inside_major`` holds for later patches alone.
+    """
+    if params.border_mode != "inside":
         return state.scale, (0, 0)
-    ratio = state.scale * patch_size / state.image_size
-    shrink = ratio.max() if params.border_mode == "inside" else ratio.min()
+    shrink = (state.scale * patch_size / state.image_size).max()
     scale = state.scale / float(np.clip(shrink, 1, params.patch_max_scale_change or np.inf))
     size = scale * patch_size
-    before, behind = center - (size - 1) / 2, center + size / 2 + 1
-    move = np.maximum(np.ceil(-before), 0) - np.maximum(np.ceil(behind - state.image_size), 0)
-    return scale, tuple(int(n) for n in -move / scale)
+    missing_before = np.maximum((size - 1) / 2 - state.pos, 0)
+    missing_after = np.maximum(state.pos + size / 2 + 1 - state.image_size, 0)
+    return scale, tuple(int(n) for n in (missing_after - missing_before) / scale)

@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor
 
-from ltr.models.target_classifier import ObjectiveMaps, TargetObjective
+from ltr.models.target_classifier import FilterObjective
 from pytracking.tracker.base import RejectedUpdates
 
 LOSS_LIMIT = 10.0  # times the loss of an empty filter; those of healthy filters are below one
@@ -37,7 +37,7 @@ class UpdateGuard:
         """A new sequence."""
         self._rejections.count = 0
 
-    def choose(self, problem: TargetObjective, before: Tensor, after: Tensor) -> Tensor:
+    def choose(self, problem: FilterObjective, before: Tensor, after: Tensor) -> Tensor:
         """``after``, unless it is not finite or has lost all sense on the problem's samples; then ``before``."""
         fault = find_fault(problem, after)
         if fault is None:
@@ -46,14 +46,15 @@ class UpdateGuard:
         return before
 
 
-def find_fault(problem: TargetObjective, filters: Tensor) -> str | None:
+def find_fault(problem: FilterObjective, filters: Tensor) -> str | None:
     """What is wrong with filters (1, C, k, k) on the problem's heaviest samples, or None."""
-    heaviest = problem.root_sample_weight.flatten().topk(min(PROBED_SAMPLES, problem.root_sample_weight.numel()))
+    heaviest = problem.sample_weights.topk(min(PROBED_SAMPLES, problem.sample_weights.numel()))
     loss, empty = torch.zeros((), device=filters.device), torch.zeros((), device=filters.device)
     for index in heaviest.indices.tolist():
-        probe = _sample(problem, index)
-        loss = loss + probe.residual(probe.scores(filters)).square().sum()
-        empty = empty + (probe.weight * probe.label).square().sum()
+        probe = problem.sample(index)
+        scores = probe.scores(filters)
+        loss = loss + probe.data_loss(scores).sum()
+        empty = empty + probe.data_loss(torch.zeros_like(scores)).sum()
     size = filters.square().sum()  # a filter can overflow where the probed features are zero
     loss, empty, size = torch.stack([loss, empty, size]).tolist()
     if not (math.isfinite(loss) and math.isfinite(size)):
@@ -61,18 +62,3 @@ def find_fault(problem: TargetObjective, filters: Tensor) -> str | None:
     if empty > 0 and loss > LOSS_LIMIT * empty:
         return f"its loss would be {loss / empty:.3g} times that of an empty filter"
     return None
-
-
-def _sample(problem: TargetObjective, index: int) -> TargetObjective:
-    """The problem of one sample alone, without copies."""
-    part = slice(index, index + 1)
-    maps = problem.maps
-    count = problem.features.shape[1]
-    root = problem.root_sample_weight  # one number for all samples, or one for each
-    root = root[:, part] if root.shape[1] == count else root
-    return TargetObjective(
-        problem.features[:, part],
-        ObjectiveMaps(maps.label[:, part], maps.mask[:, part], maps.spatial_weight[:, part]),
-        root,
-        problem.regularisation,
-    )

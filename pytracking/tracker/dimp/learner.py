@@ -1,6 +1,6 @@
 """Online learners: how the filter changes in the update stage. All of the paper's DiMP trackers differ only here.
 
-A learner is given the problem (:class:`ltr.models.target_classifier.TargetObjective`: samples, labels and weights of
+A learner is given the problem (:class:`ltr.models.target_classifier.FilterObjective`: samples, labels and weights of
 the memory) and the filter, and returns a better filter. What it keeps between updates is its own affair: steepest and
 gradient descent keep nothing, recursive least squares its inverse correlation matrix. The initial filter is always
 learnt by steepest descent.
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ltr.models.target_classifier import SteepestDescentOptimizer, TargetObjective
+from ltr.models.target_classifier import FilterObjective, FilterOptimizer
 
 
 class OnlineLearner(ABC):
@@ -27,7 +27,7 @@ class OnlineLearner(ABC):
         self.losses = []
 
     @abstractmethod
-    def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
+    def update(self, problem: FilterObjective, filters: Tensor, num_iter: int) -> Tensor:
         """Filters after one update stage of ``num_iter`` recursions."""
 
     def report(self) -> dict[str, Any]:
@@ -36,12 +36,12 @@ class OnlineLearner(ABC):
 
 
 class SteepestDescentLearner(OnlineLearner):
-    """DiMP: the network's own steepest descent, with step lengths from the Gauss-Newton curvature."""
+    """The network's own steepest descent: step lengths from DiMP's Gauss-Newton or PrDiMP's Newton curvature."""
 
-    def __init__(self, optimizer: SteepestDescentOptimizer) -> None:
+    def __init__(self, optimizer: FilterOptimizer) -> None:
         self.optimizer = optimizer
 
-    def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
+    def update(self, problem: FilterObjective, filters: Tensor, num_iter: int) -> Tensor:
         scores, self.losses = problem.scores(filters), []
         for _ in range(num_iter):
             self.losses.append(problem.loss(filters, scores))
@@ -63,7 +63,7 @@ class GradientDescentLearner(OnlineLearner):
             raise ValueError(f"step_length must be positive, got {step_length}")
         self.step_length = step_length
 
-    def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
+    def update(self, problem: FilterObjective, filters: Tensor, num_iter: int) -> Tensor:
         self.losses = []
         for iteration in range(num_iter):
             scores = problem.scores(filters)
@@ -72,7 +72,7 @@ class GradientDescentLearner(OnlineLearner):
             filters = filters - self.step_length * self.direction(compute(filters, scores))
         return filters
 
-    def first_gradient(self, problem: TargetObjective, filters: Tensor, scores: Tensor) -> Tensor:
+    def first_gradient(self, problem: FilterObjective, filters: Tensor, scores: Tensor) -> Tensor:
         """The gradient at an update's first recursion; learners with a memory take the problem in on the way."""
         return problem.gradient(filters, scores)
 
@@ -99,7 +99,7 @@ class MovingAverageLearner(OnlineLearner):
         super().start(filters, generator)
         self.learner.start(filters, generator)
 
-    def update(self, problem: TargetObjective, filters: Tensor, num_iter: int) -> Tensor:
+    def update(self, problem: FilterObjective, filters: Tensor, num_iter: int) -> Tensor:
         learnt = self.learner.update(problem, filters, num_iter)
         self.losses = self.learner.losses
         return torch.lerp(filters, learnt, self.alpha)

@@ -45,6 +45,8 @@ class Localizer:
     uncertain_threshold: float | None = None  # a lower peak is uncertain whatever the rest
     hard_sample_threshold: float | None = None  # a lower peak is learnt from at once
     interpolate_peak: bool = False  # place the peak between cells, on the parabolas through its neighbours
+    middle: np.ndarray | None = None  # (2,) row, col of a target in the patch's middle; None: the map's own middle
+    advanced: bool = True  # judge the peak at all
 
     def __call__(
         self, scores: np.ndarray, cell_size: np.ndarray, last_offset: np.ndarray, target_size: np.ndarray
@@ -59,8 +61,9 @@ class Localizer:
         """
         windowed = scores if self.window is None else scores * self.window
         rest = scores if self.second_peak_without_window else windowed
-        first = find_peak(windowed)
-        flag, peak = self._judge(first, rest, last_offset / cell_size, target_size / cell_size)
+        flag, peak = "normal", find_peak(windowed, self.middle)
+        if self.advanced:
+            flag, peak = self._judge(peak, rest, last_offset / cell_size, target_size / cell_size)
         translation = peak.translation
         if self.interpolate_peak:
             translation = translation + parabola_offset(scores, peak.cell)
@@ -75,7 +78,7 @@ class Localizer:
             return "uncertain", first
         if self.hard_sample_threshold is not None and first.score < self.hard_sample_threshold:
             return "hard_negative", first
-        second = find_peak(self._without_neighborhood(rest, first, target_size))
+        second = find_peak(self._without_neighborhood(rest, first, target_size), self.middle)
         if second.score > self.distractor_threshold * first.score:
             return self._judge_rivals(first, second, rest.shape, last_offset)
         if second.score > self.hard_negative_threshold * first.score and second.score > self.not_found_threshold:
@@ -107,10 +110,12 @@ class Localizer:
         return "uncertain", first
 
 
-def find_peak(scores: np.ndarray) -> Peak:
-    """The first highest cell of ``scores`` (h, w)."""
+def find_peak(scores: np.ndarray, middle: np.ndarray | None = None) -> Peak:
+    """The first highest cell of ``scores`` (h, w); ``middle`` as in :class:`Localizer`."""
     cell = np.array(np.unravel_index(scores.argmax(), scores.shape))
-    return Peak(float(scores[tuple(cell)]), cell, cell - (np.array(scores.shape) - 1) / 2)
+    if middle is None:
+        middle = (np.array(scores.shape) - 1) / 2
+    return Peak(float(scores[tuple(cell)]), cell, cell - middle)
 
 
 def parabola_offset(scores: np.ndarray, cell: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pytracking.features.crop import BorderMode, Convention
 from pytracking.tracker.base import TrackerParams, compared
 
-RefinementSpace = Literal["corner_and_size", "edges"]
+RefinementSpace = Literal["default", "edges", "relative"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,9 +24,9 @@ class AugmentationParams:
     dropout_probability: float = 0.2
 
 
-MANY_ROTATIONS = AugmentationParams(  # for the short, hard sequences of VOT 2018
+MANY_ROTATIONS = AugmentationParams(  # 30 samples: ATOM's, and for the short, hard sequences of VOT 2018
     blurs=((2, 0.2), (0.2, 2), (3, 1), (1, 3), (2, 2)),
-    rotations=(-5, 5, -10, 10, -20, 20, -30, 30, -45, 45, -60, 60),
+    rotations=(5, -5, 10, -10, 20, -20, 30, -30, 45, -45, -60, 60),
     dropout_copies=7,
 )
 FEW_SAMPLES = AugmentationParams(  # for VOT 2019
@@ -67,6 +67,7 @@ class DimpParams(TrackerParams):
     init_samples_minimum_weight: float = 0.25  # least part of the first frame's samples in all weights; 0: none
 
     # Online learning
+    objective: Literal["network", "density"] = compared("network")  # the network's own loss, or PrDiMP's on any network
     learner: Literal["steepest_descent", "gradient_descent"] = compared("steepest_descent")  # of the update stage
     step_length: float = 3e-2  # of gradient descent (the paper's for short-term benchmarks)
     step_factor: float = compared(1.0)  # on the step length, whoever states that; 1 / delta: as long as RLS's
@@ -79,6 +80,9 @@ class DimpParams(TrackerParams):
     net_opt_hn_iter: int = 1  # recursions when a distractor was seen
 
     # Localisation
+    score_preprocess: Literal["none", "softmax", "exp"] = "none"  # what the scores become before anything else
+    score_filter_ksz: int = 1  # then each is replaced by the sum over this many cells squared around it; odd
+    advanced_localization: bool = True  # judge the peak by its height and by others; else it is always believed
     target_not_found_threshold: float = 0.25  # score
     distractor_threshold: float = 0.8  # part of the highest score
     hard_negative_threshold: float = 0.5  # part of the highest score
@@ -104,10 +108,11 @@ class DimpParams(TrackerParams):
     box_jitter_pos: float = 0.1  # of the random boxes, target sizes
     box_jitter_sz: float = 0.5  # of the random boxes, target sizes
     maximal_aspect_ratio: float = 6.0
+    box_refinement_space: RefinementSpace = "default"  # what a step changes, see refinement.py
     box_refinement_iter: int = 5
-    box_refinement_step_length: float = 1.0
+    box_refinement_step_length: float | tuple[float, float] = 1.0  # or one for positions and one for sizes
     box_refinement_step_decay: float = 1.0
-    box_refinement_space: RefinementSpace = "corner_and_size"  # what a step changes: x, y, w, h, or the four edges
+    box_refinement_undo: bool = False  # with a decay below 1: only boxes that did not improve, which go back (ATOM)
     refinement_weight: float = 1.0  # part of the refinement that is applied; less than 1 smooths the box over time
     update_scale_when_uncertain: bool = True
 
@@ -158,3 +163,38 @@ VOT19: dict[str, Any] = _VOT | {
     "net_opt_hn_iter": 2,
     "box_refinement_iter": 3,
 }
+# PrDiMP's and SuperDiMP's box head predicts a log-density, which is climbed in relative coordinates.
+LOG_DENSITY_BOXES: dict[str, Any] = {
+    "box_refinement_space": "relative",
+    "box_refinement_iter": 10,
+    "box_refinement_step_length": 2.5e-3,
+}
+PRDIMP18: dict[str, Any] = LOG_DENSITY_BOXES | {
+    "weights": "prdimp18.pth.tar",
+    "objective": "density",
+    "score_preprocess": "softmax",
+    "target_not_found_threshold": 0.04,  # probability
+}
+# PrDiMP's loss is flatter than DiMP's: its curvature is 0.08 of it at most (bundled network, four sequences). A loss
+# times 0.08 with delta times 0.08 leaves the steps of RLS as they were; those of gradient descent are divided by it.
+PRDIMP_CURVATURE = 0.08
+# A larger search area, which is kept inside the frame where possible.
+_WIDE_SEARCH = {"image_sample_size": 352, "search_area_scale": 6.0, "border_mode": "inside_major"}
+PRDIMP50: dict[str, Any] = PRDIMP18 | _WIDE_SEARCH | {"weights": "prdimp50.pth.tar"}
+SUPER_DIMP: dict[str, Any] = LOG_DENSITY_BOXES | _WIDE_SEARCH | {"weights": "super_dimp.pth.tar"}
+PRDIMP50_VOT18: dict[str, Any] = VOT18 | LOG_DENSITY_BOXES | {
+    "weights": "prdimp50.pth.tar",
+    "objective": "density",
+    "learning_rate": 0.01,
+    "train_skipping": 1,
+    "net_opt_update_iter": 1,
+    "net_opt_hn_iter": 1,
+    "distractor_threshold": 99999.0,
+    "hard_negative_threshold": 999999.0,
+}
+
+PRDIMP50_BGD: dict[str, Any] = PRDIMP50 | ALGORITHM_2 | {
+    "learner": "gradient_descent",
+    "step_length": 3e-2 / PRDIMP_CURVATURE,
+}
+SUPER_DIMP_BGD: dict[str, Any] = SUPER_DIMP | ALGORITHM_2 | {"learner": "gradient_descent"}

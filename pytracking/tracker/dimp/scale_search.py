@@ -13,12 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ltr.models.tracking.dimpnet import DiMPNet
-
 
 def scale_factor(
-    network: DiMPNet,
-    filters: Tensor,
+    score: Callable[[Tensor], Tensor],
     cut_patch: Callable[[float], Tensor],
     step: float,
     weight: float,
@@ -26,16 +23,13 @@ def scale_factor(
     """The factor by which the target seems to have grown.
 
     Args:
-        network: in eval mode.
-        filters: the target's filter (1, C, k, k).
+        score: gives the scores (n, h, w) of patches (n, 3, H, W) with the target's filter.
         cut_patch: gives the patch (1, 3, h, w) around the target, seen at a factor of its present scale.
         step: ratio of neighbouring scales that are compared, e.g. 1.05.
         weight: part of the change that is believed.
     """
     patches = torch.cat([cut_patch(factor) for factor in (1 / step, 1.0, step)])
-    features = network.classification_features(network.backbone_features(network.normalise(patches)))
-    scores = network.classifier.classify(filters, features)  # (3, h, w)
-    exponent = best_exponent(scores.flatten(1).amax(1).tolist())
+    exponent = best_exponent(score(patches).flatten(1).amax(1).tolist())
     return float(step ** (weight * exponent))
 
 

@@ -48,7 +48,9 @@ class OpenCVTracker(BaseTracker):
             self._box = [float(value) for value in box]
         output = {"target_bbox": list(self._box), "flag": "normal" if found else "not_found"}
         if hasattr(self._tracker, "getTrackingScore"):
-            output["score"] = float(self._tracker.getTrackingScore())
+            score = float(self._tracker.getTrackingScore())
+            if score >= 0:  # -1 stands for "this tracker has none"
+                output["score"] = score
         return output
 
     def _create(self) -> cv2.Tracker:

@@ -1,5 +1,6 @@
 """Gradient descent preconditioned by recursive least squares, for DiMP's filter.
 
+The learner is the same for every loss; what a loss contributes is :meth:`FilterObjective.input_weights`.
 DiMP's loss weighs the residual of sample j at position k by ``v_jk = sqrt(sample weight_j) * spatial weight_jk``, so
 the paper's ``gamma_jk`` (Eq. costfunctionLSATOM3, where the residual is weighed by ``sqrt(gamma_jk)``) is ``v_jk ** 2``
 and the virtual input of Eq. mean3 sums ``v_jk x_jk`` over all N samples and all M positions. The paper's loss is linear
@@ -16,9 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ltr.models.target_classifier import TargetObjective, correlate_with_maps
+from ltr.models.target_classifier import FilterObjective, SquaredObjective, TargetObjective
 from pytracking.tracker.dimp.learner import GradientDescentLearner
-from rls_ext import ForgettingOverflowError, InverseCorrelation, NonFiniteInputError
+from rls_ext import ForgettingOverflowError, InverseCorrelation, NonFiniteInputError, virtual_input_conv
 
 
 class BlockInput(ABC):
@@ -26,7 +27,7 @@ class BlockInput(ABC):
 
     @abstractmethod
     def gradient_and_rows(
-        self, problem: TargetObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
+        self, problem: FilterObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
         """The gradient (1, C, k, k), and one vector (p,) or a block of rows (b, p) for P.
 
@@ -42,21 +43,16 @@ class VirtualInput(BlockInput):
     """The paper's Eq. mean3: ``sum_jk v_jk x_jk / sqrt(N M)`` over every sample and position."""
 
     def gradient_and_rows(
-        self, problem: TargetObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
+        self, problem: FilterObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
-        # A weighted sum of windows is what the gradient is: both come from one pass over the features.
-        maps = torch.stack([problem.score_gradient(scores)[0], self.weights(problem, scores)], dim=1)  # (N, 2, h, w)
-        gradient, total = correlate_with_maps(problem.features[0], maps, filters.shape[-1])
-        gradient = gradient[None] + problem.regularisation * filters
-        return gradient, total.flatten() / math.sqrt(self.count(problem, scores))
+        return problem.gradient(filters, scores), self.virtual_input(problem, scores, filters.shape[-1])
 
-    def weights(self, problem: TargetObjective, scores: Tensor) -> Tensor:
-        """v_jk (N, h, w)."""
-        return problem.weight.expand_as(scores)[0]
-
-    def count(self, problem: TargetObjective, scores: Tensor) -> int:
-        """N M."""
-        return scores.numel()
+    def virtual_input(self, problem: FilterObjective, scores: Tensor, kernel: int) -> Tensor:
+        """(p,), for filters of side ``kernel`` with these scores."""
+        weights = problem.input_weights(scores)[0]  # (N, h, w)
+        whole = problem.whole_maps(weights, kernel)
+        mean = virtual_input_conv(problem.features[0], kernel, whole, rooted=True)
+        return mean * math.sqrt(whole.numel() / weights.numel())  # only scores that are used count in N M
 
 
 class ReleasedVirtualInput(VirtualInput):
@@ -65,14 +61,11 @@ class ReleasedVirtualInput(VirtualInput):
     It counts the samples whose weight is not zero, where the paper counts all N.
     """
 
-    def weights(self, problem: TargetObjective, scores: Tensor) -> Tensor:
-        weights = torch.zeros_like(scores[0])
-        weights[:, ::2, ::2] = (problem.derivative(scores) * problem.weight)[0, :, ::2, ::2]
-        return weights
-
-    def count(self, problem: TargetObjective, scores: Tensor) -> int:
-        used = int(torch.count_nonzero(problem.root_sample_weight.expand(1, scores.shape[1], 1, 1)))
-        return max(used, 1) * scores[0, 0, ::2, ::2].numel()
+    def virtual_input(self, problem: TargetObjective, scores: Tensor, kernel: int) -> Tensor:
+        weights = (problem.derivative(scores) * problem.weight)[0, :, ::2, ::2]
+        mean = virtual_input_conv(problem.features[0], kernel, weights, stride=2, rooted=True)
+        used = int(torch.count_nonzero(problem.root_sample_weight.expand(1, len(weights), 1, 1)))
+        return mean * math.sqrt(len(weights) / max(used, 1))
 
 
 class SampledBlock(BlockInput):
@@ -89,8 +82,10 @@ class SampledBlock(BlockInput):
         self.rows = rows
 
     def gradient_and_rows(
-        self, problem: TargetObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
+        self, problem: FilterObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
+        if not isinstance(problem, SquaredObjective):
+            raise ValueError("block_input='block' draws rows of a sum of squares; use 'virtual' for another loss")
         kernel = filters.shape[-1]
         gamma = problem.weight.expand_as(scores)[0].square()  # (N, h, w)
         picks = torch.multinomial(gamma.flatten().cpu(), self.rows, replacement=True, generator=generator)
@@ -109,7 +104,7 @@ class RlsLearner(GradientDescentLearner):
         delta: P_0 = I / delta.
         beta: forgetting factor.
         block_input: what enters P.
-        reset_every: P starts again after so many updates; None for never.
+        reset_every: P starts again after this many updates; None for never.
         form: representation of P, see :class:`rls_ext.InverseCorrelation`.
         dtype: of P.
         memory_budget: bytes that P may hold; None for as many as it takes. Not for the dense form.
@@ -152,7 +147,7 @@ class RlsLearner(GradientDescentLearner):
             memory_budget=self.memory_budget,
         )
 
-    def first_gradient(self, problem: TargetObjective, filters: Tensor, scores: Tensor) -> Tensor:
+    def first_gradient(self, problem: FilterObjective, filters: Tensor, scores: Tensor) -> Tensor:
         gradient, rows = self.block_input.gradient_and_rows(problem, filters, scores, self.generator)
         self._remember(rows)
         if self.reset_every is not None and self.inverse.steps >= self.reset_every:

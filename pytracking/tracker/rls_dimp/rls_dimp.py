@@ -21,19 +21,23 @@ class RlsDimpTracker(DimpTracker):
     params: RlsDimpParams
 
     def make_learner(self) -> OnlineLearner:
-        params = self.params
-        limited = params.p_memory_mib is not None and params.p_form != "dense"
-        learner = RlsLearner(
-            params.step_length * params.step_factor,
-            delta=params.delta,
-            beta=params.beta,
-            block_input=_make_block_input(params),
-            reset_every=params.reset_every,
-            form=params.p_form,
-            dtype=getattr(torch, params.p_dtype),
-            memory_budget=int(params.p_memory_mib * 2**20) if limited else None,
-        )
-        return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
+        return make_rls_learner(self.params)
+
+
+def make_rls_learner(params: RlsDimpParams) -> OnlineLearner:
+    """The learner that the parameters describe, for any loss."""
+    limited = params.p_memory_mib is not None and params.p_form != "dense"
+    learner = RlsLearner(
+        params.step_length * params.step_factor,
+        delta=params.delta,
+        beta=params.beta,
+        block_input=_make_block_input(params),
+        reset_every=params.reset_every,
+        form=params.p_form,
+        dtype=getattr(torch, params.p_dtype),
+        memory_budget=int(params.p_memory_mib * 2**20) if limited else None,
+    )
+    return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
 
 
 def _make_block_input(params: RlsDimpParams) -> BlockInput:

@@ -2,6 +2,6 @@
 
 
 def get_tracker_class() -> type:
-    from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RLSRTMDNetTracker
+    from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
 
-    return RLSRTMDNetTracker
+    return RlsRtmdnetTracker

@@ -4,11 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pytracking.tracker.rtmdnet.params import RTMDNetParams
+from pytracking.tracker.rtmdnet.params import RtmdnetParams
 
 
 @dataclass(kw_only=True, slots=True)
-class RLSRTMDNetParams(RTMDNetParams):
+class RlsRtmdnetParams(RtmdnetParams):
     """Algorithm 1: RT-MDNet without long-term memory, with backups, and with RLS in initial and regular learning."""
 
     long_term: int = 20  # frames: no more than the short-term memory; RLS retains the rest
@@ -16,10 +16,9 @@ class RLSRTMDNetParams(RTMDNetParams):
     weight_backup: Literal["none", "copy", "alias"] = "copy"  # the released code: "alias"
 
     delta: tuple[float, float, float] = (5e-4, 5e-4, 5e-4)  # P_0 = I/delta of fc4, fc5, fc6
-    # MiB that P of a layer with more than 1024 inputs (fc4) may hold; None: no limit. P is exact as long as it fits, in
-    # the published network for 105 mini-batches (36 frames); then the weaker half of the directions is forgotten, as if
-    # they had not been seen. So memory and time are bounded on sequences of any length (docs/rtmdnet.md).
-    memory_budget: float | None = 3.0
+    # Most that a layer's P may hold; None: no limit. With the published network P is exact for some 1070 frames; then
+    # the weaker half of the directions is forgotten, so that memory and time stay bounded on endless streams.
+    p_memory_mib: float | None = 96.0
     beta: float = 1.0  # forgetting factor; 1 forgets nothing
     # The norm that gradient_clip limits: of the gradient "before", or of what is stepped by "after" P is applied. The
     # paper is silent; "before" makes steps 1/delta = 2000 times longer, and the tracker fails (docs/rtmdnet.md).

@@ -1,11 +1,11 @@
 """The RLS-RTMDNet tracker: RT-MDNet with another online learner."""
 from __future__ import annotations
 
-from pytracking.tracker.rls_rtmdnet.rls_learner import RLSLearner
-from pytracking.tracker.rtmdnet.rtmdnet import RTMDNetTracker
+from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
+from pytracking.tracker.rtmdnet.rtmdnet import RtmdnetTracker
 
 
-class RLSRTMDNetTracker(RTMDNetTracker):
+class RlsRtmdnetTracker(RtmdnetTracker):
     """Algorithm 1: initial and regular learning by RLS, weights backed up around occasional updates."""
 
-    learner_class = RLSLearner
+    learner_class = RlsHeadLearner

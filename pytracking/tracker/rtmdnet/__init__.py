@@ -2,6 +2,6 @@
 
 
 def get_tracker_class() -> type:
-    from pytracking.tracker.rtmdnet.rtmdnet import RTMDNetTracker
+    from pytracking.tracker.rtmdnet.rtmdnet import RtmdnetTracker
 
-    return RTMDNetTracker
+    return RtmdnetTracker

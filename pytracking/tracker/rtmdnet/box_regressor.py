@@ -17,8 +17,8 @@ class BoxRegressor:
 
     Args:
         penalty: ridge coefficient.
-        overlap_range: a sample is learnt from, and a correction believed, where the overlap of the two boxes is here.
-        area_range: and where the first box has between so many and so many times the second box's area.
+        overlap_range: a sample is learnt from, and a correction applied, where the overlap of the two boxes is here.
+        area_range: and where the first box's area, in units of the second box's, is here.
     """
 
     def __init__(self, *, penalty: float, overlap_range: Range, area_range: Range) -> None:

@@ -7,36 +7,42 @@ import torch
 from torch import Tensor, nn
 
 from pytracking.tracker.rtmdnet.head import LayerGradient
+from pytracking.tracker.rtmdnet.params import RtmdnetParams
+from rls_ext.basis import aligned_length
 
 NORM_GUARD = 1e-6  # added to the norm before division, as torch.nn.utils.clip_grad_norm_ does
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LayerStep:
-    """A descent direction: weight (o, d) and bias (o,), and the one matrix they are parts of, if they are."""
+    """A change of one layer's weight and bias, as one matrix.
 
-    weight: Tensor
-    bias: Tensor
-    joined: Tensor | None = None  # (o, d + 1 or more), zero where neither weight nor bias is
+    Attributes:
+        whole: (o, width): a column per input, then the bias, then zeros that fill rows up to whole cache lines.
+        inputs: the layer's number of inputs d.
+    """
+
+    whole: Tensor
+    inputs: int
 
     @classmethod
-    def of(cls, joined: Tensor, inputs: int) -> LayerStep:
-        """The parts of a matrix with a column for each input, then the bias, then any number of zeros."""
-        return cls(joined[:, :inputs], joined[:, inputs], joined)
+    def zeros(cls, layer: nn.Linear) -> LayerStep:
+        """No change, in memory of its own."""
+        width = aligned_length(layer.in_features + 1, layer.weight.dtype)
+        return cls(layer.weight.new_zeros(layer.out_features, width), layer.in_features)
 
-    def wholes(self) -> list[Tensor]:
-        """All numbers, in as few and contiguous tensors as possible."""
-        return [self.weight, self.bias] if self.joined is None else [self.joined]
+    @property
+    def weight(self) -> Tensor:  # (o, d)
+        return self.whole[:, : self.inputs]
 
-    def scale(self, factor: Tensor) -> None:
-        """Multiplies both by a number, in place."""
-        for whole in self.wholes():
-            whole.mul_(factor)
+    @property
+    def bias(self) -> Tensor:  # (o,)
+        return self.whole[:, self.inputs]
 
-    def add(self, weight: Tensor, bias: Tensor, factor: float) -> None:
-        """Adds a multiple of something, in place."""
-        self.weight.add_(weight, alpha=factor)
-        self.bias.add_(bias, alpha=factor)
+    @property
+    def joined(self) -> Tensor:
+        """[weight | bias], (o, d + 1)."""
+        return self.whole[:, : self.inputs + 1]
 
 
 class Momentum:
@@ -55,11 +61,9 @@ class Momentum:
     def descend(self, steps: list[LayerStep], rates: list[float]) -> None:
         """Takes the steps in, then moves each layer by its rate."""
         if not self._sums:
-            parameters = [(layer.weight.data, layer.bias.data) for layer in self.layers]
-            self._sums = [LayerStep(torch.zeros_like(weight), torch.zeros_like(bias)) for weight, bias in parameters]
+            self._sums = [LayerStep.zeros(layer) for layer in self.layers]
         for layer, step, total, rate in zip(self.layers, steps, self._sums, rates, strict=True):
-            torch.add(step.weight, total.weight, alpha=self.kept, out=total.weight)
-            torch.add(step.bias, total.bias, alpha=self.kept, out=total.bias)
+            torch.add(step.whole, total.whole, alpha=self.kept, out=total.whole)
             layer.weight.data.sub_(total.weight, alpha=rate)
             layer.bias.data.sub_(total.bias, alpha=rate)
 
@@ -69,25 +73,19 @@ class PlainDescent:
 
     Args:
         layers: what is trained.
-        clip: largest norm of all layers' gradients together.
-        weight_decay: coefficient of the weights themselves.
+        params: the limit of the gradients' norm, and the coefficient of the decay.
+        buffers: memory for the steps, used again for every mini-batch; new memory by default.
     """
 
-    def __init__(self, layers: list[nn.Linear], clip: float, weight_decay: float) -> None:
+    def __init__(
+        self, layers: list[nn.Linear], params: RtmdnetParams, buffers: list[LayerStep] | None = None
+    ) -> None:
         self.layers = layers
-        self.clip = clip
-        self.weight_decay = weight_decay
-        self._buffers = [torch.empty_like(layer.weight.data) for layer in layers]  # every mini-batch uses them again
+        self.params = params
+        self.buffers = buffers or [LayerStep.zeros(layer) for layer in layers]
 
-    def share_memory(self, buffers: list[Tensor]) -> None:
-        """Steps go to the first part of these buffers from now on, one a layer."""
-        self._buffers = [
-            buffer.flatten()[: layer.weight.numel()].view_as(layer.weight)
-            for buffer, layer in zip(buffers, self.layers, strict=True)
-        ]
-
-    def begin_stage(self, negatives: int) -> None:
-        """Called before the first mini-batch of a stage that draws from so many negatives."""
+    def begin_stage(self) -> None:
+        """Called before the first mini-batch of a stage."""
 
     def end_stage(self) -> None:
         """Called after the last mini-batch of a stage."""
@@ -96,34 +94,30 @@ class PlainDescent:
         """Called instead of ``end_stage`` where the stage is to leave no trace."""
 
     @torch.no_grad()
-    def steps(self, gradients: list[LayerGradient], negatives: Tensor) -> list[LayerStep]:
-        """The steps of all layers for one mini-batch.
-
-        Args:
-            gradients: of each layer.
-            negatives: which of the stage's negatives are the last rows of the mini-batch, int64.
-        """
-        steps = [
-            LayerStep(torch.mm(gradient.outputs.T, gradient.inputs, out=buffer), gradient.outputs.sum(dim=0))
-            for gradient, buffer in zip(gradients, self._buffers, strict=True)
-        ]
-        clip_together(steps, self.clip)
-        self._add_plain_decay(steps)
+    def steps(self, gradients: list[LayerGradient]) -> list[LayerStep]:
+        """The steps of all layers for one mini-batch; the next call overwrites them."""
+        steps = self._joined(gradients)
+        clip_together(steps, self.params.gradient_clip)
+        self._add_decay(steps)
         return steps
 
-    def _add_plain_decay(self, steps: list[LayerStep]) -> None:
+    def _joined(self, gradients: list[LayerGradient]) -> list[LayerStep]:
+        """The gradients themselves, in the buffers."""
+        for gradient, step in zip(gradients, self.buffers, strict=True):
+            torch.mm(gradient.outputs.T, gradient.inputs, out=step.weight)
+            torch.sum(gradient.outputs, dim=0, out=step.bias)
+        return self.buffers
+
+    def _add_decay(self, steps: list[LayerStep]) -> None:
         for step, layer in zip(steps, self.layers, strict=True):
-            step.add(layer.weight.data, layer.bias.data, self.weight_decay)
+            step.weight.add_(layer.weight.data, alpha=self.params.weight_decay)
+            step.bias.add_(layer.bias.data, alpha=self.params.weight_decay)
 
 
-def clip_together(steps: list[LayerStep], limit: float) -> None:
-    """Scales all steps, in place, so that their common norm is at most ``limit``."""
-    norms = [torch.linalg.vector_norm(part) for step in steps for part in step.wholes()]
-    factor = clip_factor(torch.linalg.vector_norm(torch.stack(norms)), limit)
+def clip_together(steps: list[LayerStep], limit: float) -> Tensor:
+    """Scales all steps, in place, so that their common norm is at most ``limit``; by which factor."""
+    norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(step.whole) for step in steps]))
+    factor = (limit / (norm + NORM_GUARD)).clamp(max=1)
     for step in steps:
-        step.scale(factor)
-
-
-def clip_factor(norm: Tensor, limit: float) -> Tensor:
-    """What brings a norm down to ``limit``: 1 where it is below."""
-    return (limit / (norm + NORM_GUARD)).clamp(max=1)
+        step.whole.mul_(factor)
+    return factor

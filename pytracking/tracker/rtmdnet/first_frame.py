@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytracking.tracker.rtmdnet.params import RTMDNetParams
+from pytracking.tracker.rtmdnet.params import RtmdnetParams
 from pytracking.tracker.rtmdnet.sampling import (
     RandomSource,
     SampleDistribution,
@@ -51,7 +51,7 @@ def samples_in_jittered_scenes(
     rng: RandomSource,
     target: np.ndarray,
     image_size: tuple[int, int],
-    params: RTMDNetParams,
+    params: RtmdnetParams,
     geometry: SceneGeometry,
 ) -> SceneSamples:
     """Every sample could be seen in each of the scenes; as many of these views as wanted are chosen at random."""
@@ -82,7 +82,7 @@ def samples_in_replicas(
     rng: RandomSource,
     target: np.ndarray,
     image_size: tuple[int, int],
-    params: RTMDNetParams,
+    params: RtmdnetParams,
     geometry: SceneGeometry,
 ) -> SceneSamples:
     """A few samples in each of many close views of the target."""

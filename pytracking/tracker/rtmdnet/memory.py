@@ -39,7 +39,7 @@ class FrameMemory:
 
     Args:
         frames: how many frames are remembered.
-        samples: the largest number of samples a frame.
+        samples: the largest number of samples per frame.
     """
 
     def __init__(self, frames: int, samples: int) -> None:

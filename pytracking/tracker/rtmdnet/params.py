@@ -8,7 +8,7 @@ from pytracking.tracker.base import TrackerParams
 
 
 @dataclass(kw_only=True, slots=True)
-class RTMDNetParams(TrackerParams):
+class RtmdnetParams(TrackerParams):
     """Sizes in px of the frame unless said otherwise; overlaps are intersection over union."""
 
     weights: str | None = "rt-mdnet.pth"
@@ -20,7 +20,7 @@ class RTMDNetParams(TrackerParams):
     object_size: int = 107  # px: the target's side in a resampled scene
     padding: float = 1.2  # a sample's region has this many times its sides
     adaptive_align: bool = True  # sample regions on a lattice as coarse as their bins (RT-MDNet's improved RoIAlign)
-    scenes_per_batch: int = 20  # how many of the first frame's replicas go through the convolutions at once
+    scenes_per_batch: int = 5  # how many of the first frame's replicas go through the convolutions at once
 
     # search for the target
     search_samples: int = 256
@@ -69,7 +69,7 @@ class RTMDNetParams(TrackerParams):
     shared_momentum: bool = True  # regular and occasional updates go on with one momentum (False: each its own)
     weight_decay: float = 5e-4
     gradient_clip: float = 10.0  # largest norm of all layers' gradients together
-    weight_backup: Literal["none", "copy", "alias"] = "none"  # see online_learner.WeightBackup
+    weight_backup: Literal["none", "copy", "alias"] = "none"  # see weight_backup.py
 
 
 # The paper's Algorithm 1, whatever learns by it. Trackers that are compared state the same parameters: a network's

@@ -1,4 +1,4 @@
-"""Features of many boxes of one frame: the convolutions once a scene, then one sampling for all its boxes."""
+"""Features of many boxes of one frame: the convolutions once per scene, then one sampling for all its boxes."""
 from __future__ import annotations
 
 import numpy as np
@@ -9,6 +9,8 @@ from ltr.models.tracking.mdnet import MDNet
 from pytracking.tracker.rtmdnet.minimal_filtering import FastConvolutions
 from pytracking.tracker.rtmdnet.scene import SceneGeometry, Scenes, crop_scenes, regions_in_scenes
 
+REGIONS_AT_ONCE = 512  # of 7 x 7 cells before pooling: 50 MiB with 512 channels, and as much for each step of sampling
+
 
 class RoIFeatures:
     """Turns boxes into the rows that the classifier and the box regressor work on.
@@ -16,7 +18,7 @@ class RoIFeatures:
     Args:
         network: gives convolutions and RoI sampling; its last layers are not used here.
         geometry: from boxes to regions of a scene.
-        scenes_per_batch: how many scenes go through the convolutions at once.
+        scenes_per_batch: how many scenes of the replicas' size go through the convolutions at once; fewer larger ones.
     """
 
     def __init__(self, network: MDNet, geometry: SceneGeometry, scenes_per_batch: int) -> None:
@@ -31,10 +33,12 @@ class RoIFeatures:
         return torch.from_numpy(np.ascontiguousarray(frame)).to(self.device).permute(2, 0, 1).float()
 
     @torch.no_grad()
-    def extract(self, image: Tensor, scenes: Scenes, samples: np.ndarray, owner: np.ndarray) -> Tensor:
-        """Features (n, d) of samples (n, 4), each seen in the scene that ``owner`` (n,) names."""
+    def extract(
+        self, image: Tensor, scenes: Scenes, samples: np.ndarray, owner: np.ndarray, out: Tensor | None = None
+    ) -> Tensor:
+        """Features (n, d) of samples (n, 4), each seen in the scene that ``owner`` (n,) names; ``out`` is for them."""
         regions = regions_in_scenes(samples, owner, scenes, self.geometry)
-        features = torch.empty((len(samples), self.network.feature_size), device=self.device)
+        features = self.rows(len(samples)) if out is None else out
         for part in self._batches(scenes):
             wanted = np.flatnonzero(np.isin(owner, part))
             if not wanted.size:
@@ -45,13 +49,19 @@ class RoIFeatures:
             local = regions[wanted]
             local[:, 0] = np.searchsorted(part, owner[wanted])
             rois = torch.from_numpy(local).to(device=self.device, dtype=torch.float32)
-            features[torch.from_numpy(wanted).to(self.device)] = self.network.roi_features(maps, rois)
+            places = torch.from_numpy(wanted).to(self.device)
+            for place, roi in zip(places.split(REGIONS_AT_ONCE), rois.split(REGIONS_AT_ONCE), strict=True):
+                features[place] = self.network.roi_features(maps, roi)
         return features
 
+    def rows(self, count: int) -> Tensor:
+        """Memory (count, d) for features."""
+        return torch.empty((count, self.network.feature_size), device=self.device)
+
     def _batches(self, scenes: Scenes) -> list[np.ndarray]:
-        size = self.scenes_per_batch
-        return [
-            group[start : start + size]
-            for group in scenes.same_size_groups()
-            for start in range(0, len(group), size)
-        ]  # fmt: skip
+        batches = []
+        for group in scenes.same_size_groups():
+            area = int(scenes.crop_sizes[group[0]].prod())
+            size = max(self.scenes_per_batch * self.geometry.replica_side**2 // area, 1)
+            batches += [group[start : start + size] for start in range(0, len(group), size)]
+        return batches

@@ -19,10 +19,10 @@ from pytracking.tracker.rtmdnet.first_frame import (
     samples_in_replicas,
 )
 from pytracking.tracker.rtmdnet.head import ClassifierHead
+from pytracking.tracker.rtmdnet.head_learner import HeadLearner, LearningReport
 from pytracking.tracker.rtmdnet.memory import FrameMemory, SampleSet
 from pytracking.tracker.rtmdnet.network import load_mdnet
-from pytracking.tracker.rtmdnet.online_learner import LearningReport, OnlineLearner
-from pytracking.tracker.rtmdnet.params import RTMDNetParams
+from pytracking.tracker.rtmdnet.params import RtmdnetParams
 from pytracking.tracker.rtmdnet.roi_features import RoIFeatures
 from pytracking.tracker.rtmdnet.sampling import SampleDistribution, draw_around
 from pytracking.tracker.rtmdnet.scene import SceneGeometry, enclosing_box, keep_in_touch, scenes_of
@@ -32,16 +32,18 @@ from pytracking.utils.device import select_device
 FRAME_NEGATIVES = SampleDistribution(kind="uniform", translation=1.5, scale=1.2)
 
 
-class RTMDNetTracker(BaseTracker):
+class RtmdnetTracker(BaseTracker):
     """Scores random boxes around the last target; learns regularly, and occasionally after a failure.
 
     The class of the online learner is what the family's trackers differ in.
     """
 
-    learner_class: type[OnlineLearner] = OnlineLearner
+    learner_class: type[HeadLearner] = HeadLearner
 
-    def __init__(self, params: RTMDNetParams) -> None:
+    def __init__(self, params: RtmdnetParams) -> None:
         super().__init__(params)
+        if params.debug:
+            raise ValueError(f"debug={params.debug}: the RT-MDNet family has no debug views, only the DiMP family has")
         self.network = load_mdnet(params.network_file, select_device(params.device), params.adaptive_align)
         self.geometry = SceneGeometry(
             object_size=self.params.object_size,
@@ -79,28 +81,27 @@ class RTMDNetTracker(BaseTracker):
     def _learn_first_frame(self, frame: np.ndarray) -> LearningReport:
         params, image = self.params, self.features.image(frame)
         sources = [samples_in_jittered_scenes, samples_in_replicas][: 2 if params.replicas else 1]
-        parts: list[list[Tensor]] = []
-        boxes: list[np.ndarray] = []
-        for draw in sources:
-            drawn = draw(self.rng, self.target, frame.shape[:2], params, self.geometry)
-            parts.append(self._extract_together(image, drawn))
-            boxes.append(drawn.boxes[2])
-        positives, negatives, box_features = (torch.cat(part) for part in zip(*parts, strict=True))
-        report = self.learner.learn_initially(SampleSet.whole(positives), SampleSet.whole(negatives))
+        drawn = [draw(self.rng, self.target, frame.shape[:2], params, self.geometry) for draw in sources]
+        table, (positives, negatives, box_samples) = self._extract_together(image, drawn)
+        report = self.learner.learn_initially(SampleSet(table, positives), SampleSet(table, negatives))
         self.regressor = BoxRegressor(
             penalty=params.box_penalty, overlap_range=params.box_overlap, area_range=params.box_area
         )
-        chosen = choose(self.rng, len(box_features), params.box_samples)
-        self.regressor.fit(box_features[torch.from_numpy(chosen)], np.concatenate(boxes)[chosen], self.target)
-        self.positives.add(positives[torch.from_numpy(choose(self.rng, len(positives), params.frame_positives))])
-        self.negatives.add(negatives[torch.from_numpy(choose(self.rng, len(negatives), params.frame_negatives))])
+        chosen = choose(self.rng, len(box_samples), params.box_samples)
+        boxes = np.concatenate([each.boxes[2] for each in drawn])[chosen]
+        self.regressor.fit(table[box_samples[torch.from_numpy(chosen)]], boxes, self.target)
+        for memory, rows in ((self.positives, positives), (self.negatives, negatives)):
+            memory.add(table[rows[torch.from_numpy(choose(self.rng, len(rows), memory.samples))]])
         return report
 
-    def _extract_together(self, image: Tensor, drawn: SceneSamples) -> list[Tensor]:
-        features = self.features.extract(
-            image, drawn.scenes, np.concatenate(drawn.boxes), np.concatenate(drawn.owners)
-        )
-        return list(features.split(drawn.counts))
+    def _extract_together(self, image: Tensor, drawn: list[SceneSamples]) -> tuple[Tensor, list[Tensor]]:
+        """Features of all samples in one table (n, d), and the rows of the positives, negatives and box samples."""
+        counts = [count for each in drawn for count in each.counts]
+        table = self.features.rows(sum(counts))
+        for each, out in zip(drawn, table.split([sum(each.counts) for each in drawn]), strict=True):
+            self.features.extract(image, each.scenes, np.concatenate(each.boxes), np.concatenate(each.owners), out)
+        rows = torch.arange(len(table), device=table.device).split(counts)
+        return table, [torch.cat(rows[kind::3]) for kind in range(3)]
 
     def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
         """Finds the target, then learns from the frame if it was found."""
@@ -169,7 +170,7 @@ class RTMDNetTracker(BaseTracker):
         return "none", None
 
     def _describe(self, kind: str, report: LearningReport | None) -> dict[str, Any]:
-        state = {"updated": report is not None, "kind": kind, "rank": self.learner.rank, "nbytes": self.learner.nbytes}
-        if self.learner.guard.rejected:
-            state["rejected"] = self.learner.guard.rejected
-        return state if report is None else {**state, "loss": report.loss, "iterations": report.iterations}
+        """The output's ``learner``: the keys of every tracker of this package, and the kind of update."""
+        done = LearningReport(loss=None, iterations=0) if report is None else report
+        state = {"updated": done.iterations > 0, "num_iter": done.iterations, "loss": done.loss, "kind": kind}
+        return state | self.learner.report()

@@ -29,6 +29,11 @@ class SceneGeometry:
     smallest_side: int = 91  # px: three feature cells of stride 8, the least that can be interpolated
     largest_side: int = 2000  # px: caps the cost of very elongated targets; such scenes are resampled more coarsely
 
+    @property
+    def replica_side(self) -> int:
+        """px: both sides of the first frame's replicas after resampling."""
+        return int(self.object_size * (self.padding + REPLICA_EXTENT))
+
 
 @dataclass(frozen=True, slots=True)
 class Scenes:
@@ -104,10 +109,9 @@ def replica_scenes(noise: np.ndarray, target: np.ndarray, geometry: SceneGeometr
     shift = np.clip(REPLICA_SHIFT * noise[:, :2], -REPLICA_SHIFT_LIMIT, REPLICA_SHIFT_LIMIT)
     scale = REPLICA_SCALE ** np.clip(noise[:, 2:], -REPLICA_SCALE_LIMIT, REPLICA_SCALE_LIMIT)
     top_left = target[:2] + target[2:] / 2 - size / 2 + shift  # the corner stays: scaling also displaces the target
-    side = int(geometry.object_size * (geometry.padding + REPLICA_EXTENT))
     return Scenes(
         np.concatenate([top_left, size * scale], axis=1),
-        np.full((len(noise), 2), side),
+        np.full((len(noise), 2), geometry.replica_side),
         geometry.object_size / target[2:] / scale,
     )
 

@@ -1,11 +1,11 @@
 // One picture, one box, one answer.
-import { letDraw, showBox, showPicture } from "./drawing.js";
+import { boxColour } from "./shared/colours.js";
+import { letDraw, showBox, showPicture } from "./shared/drawing.js";
 
 const canvas = document.getElementById("picture");
 const take = document.getElementById("take");
 const status = document.getElementById("status");
 const picture = await createImageBitmap(await (await fetch("/frame.png")).blob());
-const colour = getComputedStyle(document.documentElement).getPropertyValue("--first");
 let box = null;
 
 showPicture(canvas, picture);
@@ -13,10 +13,10 @@ letDraw(canvas, () => true, (drawn) => {
   box = drawn;
   take.disabled = false;
   showPicture(canvas, picture);
-  showBox(canvas, box, colour);
+  showBox(canvas, box, boxColour(0));
 });
 take.addEventListener("click", async () => {
-  const answer = await fetch("/box", { method: "POST", body: JSON.stringify({ type: "correct", box }) });
+  const answer = await fetch("/box", { method: "POST", body: JSON.stringify({ objects: [{ id: 1, box }] }) });
   take.disabled = answer.ok;
-  status.textContent = answer.ok ? "Tracking has begun; this page may be closed." : (await answer.json()).error;
+  status.textContent = answer.ok ? "Tracking has begun; you can close this page." : (await answer.json()).error;
 });

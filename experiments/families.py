@@ -1,0 +1,73 @@
+"""Any experiment on RLS-DiMP for another tracker of its family: the same rows, each with its counterpart there."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from experiments.definition import Benchmark, Experiment, TrackerName
+
+_ROLES = {  # of DiMP's rows; short- and long-term files have the same counterpart, the families have one rate each
+    ("dimp", "dimp50"): "baseline",
+    ("dimp", "bgd"): "bgd",
+    ("dimp", "bgd_long_term"): "bgd",
+    ("dimp", "bgd_matched"): "matched",
+    ("dimp", "bgd_matched_long_term"): "matched",
+    ("rls_dimp", "default"): "rls",
+    ("rls_dimp", "long_term"): "rls",
+}
+FAMILIES: dict[str, tuple[str, dict[str, str]]] = {  # name in tables, and the tracker of each role
+    "prdimp": (
+        "PrDiMP",
+        {
+            "baseline": "dimp:prdimp50",
+            "bgd": "dimp:prdimp50_bgd",
+            "matched": "dimp:prdimp50_bgd_matched",
+            "rls": "rls_dimp:prdimp50",
+        },
+    ),
+    "super_dimp": (
+        "SuperDiMP",
+        {
+            "baseline": "dimp:super_dimp",
+            "bgd": "dimp:super_dimp_bgd",
+            "matched": "dimp:super_dimp_bgd_matched",
+            "rls": "rls_dimp:super_dimp",
+        },
+    ),
+    "atom": (
+        "ATOM",
+        {"baseline": "atom:default", "bgd": "atom:bgd", "matched": "atom:bgd_matched", "rls": "rls_atom:default"},
+    ),
+}
+
+
+def of_family(experiment: Experiment, family: str) -> Experiment:
+    """The experiment's DiMP rows with another family's trackers; rows without a counterpart are left out.
+
+    Raises:
+        ValueError: if there is no such family, or the experiment has nothing of DiMP's.
+    """
+    if family not in FAMILIES:
+        raise ValueError(f"there is no family {family!r}; there are: dimp, {', '.join(FAMILIES)}")
+    benchmarks = [_translate(benchmark, *FAMILIES[family]) for benchmark in experiment.benchmarks]
+    benchmarks = [benchmark for benchmark in benchmarks if benchmark.trackers]
+    if not benchmarks:
+        raise ValueError(f"experiment {experiment.name!r} has no row of DiMP's that {family!r} has a counterpart of")
+    return replace(
+        experiment,
+        name=f"{experiment.name}_{family}",
+        title=f"{experiment.title} ({FAMILIES[family][0]})",
+        benchmarks=tuple(benchmarks),
+        published=None,
+        label="",
+    )
+
+
+def _translate(benchmark: Benchmark, title: str, trackers: dict[str, str]) -> Benchmark:
+    rows = {}
+    for label, text in benchmark.trackers.items():
+        name = TrackerName.parse(text)
+        role = _ROLES.get((name.tracker, name.parameter))
+        if role is not None:
+            counterpart = TrackerName.parse(trackers[role])
+            rows[label.replace("DiMP", title)] = str(replace(counterpart, network=name.network))
+    return replace(benchmark, trackers=rows)

@@ -1,0 +1,105 @@
+"""Writes ONNX files: the part of the format that convolutional networks need, without the ``onnx`` package.
+
+An ONNX file is one protocol-buffers message. Field numbers below are those of ``onnx.proto3`` (IR version 8, operator
+set 17, which every ONNX Runtime since 1.12 reads).
+"""
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+
+IR_VERSION, OPERATOR_SET = 8, 17
+ELEMENT_TYPES = {np.dtype(np.float32): 1, np.dtype(np.uint8): 2, np.dtype(np.int64): 7}
+ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_INTS = 1, 2, 7
+Attribute = float | int | Sequence[int]
+
+
+def _varint(value: int) -> bytes:
+    value &= 2**64 - 1  # negative numbers as two's complement
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value)
+
+
+def _message(field: int, content: bytes | str) -> bytes:
+    content = content.encode() if isinstance(content, str) else content
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
+
+
+def _attribute(name: str, value: Attribute) -> bytes:
+    if isinstance(value, float):
+        return _message(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, ATTRIBUTE_FLOAT)
+    if isinstance(value, int):
+        return _message(1, name) + _number(3, value) + _number(20, ATTRIBUTE_INT)
+    return _message(1, name) + b"".join(_number(8, int(item)) for item in value) + _number(20, ATTRIBUTE_INTS)
+
+
+class GraphFile:
+    """A graph under construction; values are referred to by name.
+
+    Args:
+        name: of the graph.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._nodes: list[bytes] = []
+        self._constants: list[bytes] = []
+        self._inputs: list[bytes] = []
+        self._outputs: list[bytes] = []
+        self._count = 0
+
+    def input(self, name: str, shape: Sequence[int | str], dtype: type = np.float32) -> str:
+        """An input of the graph; a side that is a word may be of any length."""
+        self._inputs.append(self._value(name, shape, dtype))
+        return name
+
+    def output(self, name: str, value: str, shape: Sequence[int | str], dtype: type = np.float32) -> None:
+        """Makes ``value`` an output of the graph called ``name``."""
+        self._nodes.append(_message(1, value) + _message(2, name) + _message(4, "Identity"))
+        self._outputs.append(self._value(name, shape, dtype))
+
+    def constant(self, array: np.ndarray) -> str:
+        """A constant of the graph."""
+        name = self._new_name("constant")
+        array = np.array(array, order="C")  # keeps the shape () of a scalar
+        content = b"".join(_number(1, side) for side in array.shape)
+        content += _number(2, ELEMENT_TYPES[array.dtype]) + _message(8, name) + _message(9, array.tobytes())
+        self._constants.append(content)
+        return name
+
+    def node(self, operator: str, *inputs: str, **attributes: Attribute) -> str:
+        """One operator of the standard set; the name of its (first) result. An input left out is ``""``."""
+        result = self._new_name(operator)
+        content = b"".join(_message(1, name) for name in inputs) + _message(2, result) + _message(4, operator)
+        content += b"".join(_message(5, _attribute(name, value)) for name, value in attributes.items())
+        self._nodes.append(content)
+        return result
+
+    def to_bytes(self) -> bytes:
+        """The file's content."""
+        graph = b"".join(_message(1, node) for node in self._nodes) + _message(2, self.name)
+        graph += b"".join(_message(5, constant) for constant in self._constants)
+        graph += b"".join(_message(11, value) for value in self._inputs)
+        graph += b"".join(_message(12, value) for value in self._outputs)
+        operators = _message(1, "") + _number(2, OPERATOR_SET)
+        return _number(1, IR_VERSION) + _message(2, "rls-tracking") + _message(7, graph) + _message(8, operators)
+
+    def _new_name(self, word: str) -> str:
+        self._count += 1
+        return f"{word}_{self._count}"
+
+    @staticmethod
+    def _value(name: str, shape: Sequence[int | str], dtype: type) -> bytes:
+        sides = (_message(2, side) if isinstance(side, str) else _number(1, side) for side in shape)
+        tensor = _number(1, ELEMENT_TYPES[np.dtype(dtype)]) + _message(2, b"".join(_message(1, side) for side in sides))
+        return _message(1, name) + _message(2, _message(1, tensor))

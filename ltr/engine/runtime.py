@@ -1,0 +1,109 @@
+"""ONNX Runtime sessions that use as many threads as it pays to.
+
+Two threads can be nearly twice as fast as one on an idle machine (ResNet-50: 67 ms against 128) and slower on a busy
+one, and nobody knows which it will be in a minute. The results are the same to the last bit for any number of threads,
+so the choice is free: the ways to run are timed as they are used, the fastest is taken, and the others are tried again
+now and then.
+"""
+from __future__ import annotations
+
+import statistics
+import time
+from collections import deque
+from collections.abc import Hashable
+
+import onnxruntime
+import torch
+from torch import Tensor
+
+FIRST_RUNS = 3  # of each way, before one is preferred; the first of them warms up and does not count
+PROBE_EVERY = 40  # runs between two trials of a way that is not the fastest
+REMEMBERED = 5  # last times of each way, whose median counts
+SMALL_GRAPH = 20 * 2**20  # bytes: threads of a smaller one wait so often and so briefly that sleeping costs too much
+
+
+def make_session(graph: bytes | str, threads: int, *, spinning: bool = False) -> onnxruntime.InferenceSession:
+    """A session on the CPU.
+
+    Args:
+        graph: content or path of an ONNX file.
+        threads: threads of its operators.
+        spinning: let threads wait for each other awake while a run lasts; never between runs.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "1" if spinning else "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    options.add_session_config_entry("session.dynamic_block_base", "4")  # a thread that is held up gets less work
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+class WayChoice:
+    """Which of several ways to do the same thing is fastest, learnt from their times.
+
+    Args:
+        ways: how many there are; the first is tried first.
+    """
+
+    def __init__(self, ways: int) -> None:
+        self._times = [deque(maxlen=REMEMBERED) for _ in range(ways)]
+        self._runs = [0] * ways
+        self._waiting = [way for way in range(ways) for _ in range(FIRST_RUNS)]  # trials to come
+        self._since_trial = 0
+        self.best = 0
+
+    def next(self) -> int:
+        """The way to go now."""
+        if not self._waiting and self._since_trial >= PROBE_EVERY and len(self._runs) > 1:
+            others = (way for way in range(len(self._runs)) if way != self.best)
+            self._waiting = [min(others, key=self._runs.__getitem__)]
+        return self._waiting[0] if self._waiting else self.best
+
+    def add(self, way: int, seconds: float) -> None:
+        """How long it took."""
+        self._runs[way] += 1
+        self._since_trial += 1
+        if self._runs[way] > 1:
+            self._times[way].append(seconds)
+        if not self._waiting:
+            return
+        self._waiting.pop(0)
+        self._since_trial = 0
+        known = [way for way, times in enumerate(self._times) if times]
+        self.best = min(known, key=lambda way: statistics.median(self._times[way]), default=0)
+
+
+class AdaptiveSession:
+    """A graph, run with one thread or with several.
+
+    Args:
+        graph: content of an ONNX file.
+        threads: most threads to use.
+    """
+
+    def __init__(self, graph: bytes, threads: int) -> None:
+        self._ways = [make_session(graph, threads)]
+        if threads > 1:
+            self._ways.append(make_session(graph, 1))
+            if len(graph) < SMALL_GRAPH:
+                self._ways.append(make_session(graph, threads, spinning=True))
+        self.outputs = [output.name for output in self._ways[0].get_outputs()]
+        self._choices: dict[Hashable, WayChoice] = {}
+
+    def run(self, inputs: dict[str, Tensor], size: Hashable = None) -> list[Tensor]:
+        """The graph's outputs.
+
+        Args:
+            inputs: by name.
+            size: what tells runs apart that take different times; each kind finds its own number of threads.
+        """
+        choice = self._choices.setdefault(size, WayChoice(len(self._ways)))
+        way = choice.next()
+        arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in inputs.items()}
+        start = time.perf_counter()
+        results = self._ways[way].run(self.outputs, arrays)
+        choice.add(way, time.perf_counter() - start)
+        return [torch.from_numpy(result) for result in results]

@@ -1,0 +1,84 @@
+"""What every tracker here takes from its network: backbone features and the IoU-Net."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ltr.models.bbreg.target_iou import TargetIoU
+
+IMAGE_MEAN = (0.485, 0.456, 0.406)  # of RGB in 0..1, ImageNet
+IMAGE_STD = (0.229, 0.224, 0.225)
+
+
+class FrozenBackbone(nn.Module):
+    """What every image goes through, for another engine than torch.
+
+    Args:
+        network: frozen by :func:`ltr.models.inference.prepare_for_inference`.
+    """
+
+    def __init__(self, network: BackboneAndBoxHead) -> None:
+        super().__init__()
+        self.backbone = network.feature_extractor
+        self.layers = network.output_layers
+        self.outputs = {name: self.backbone.channels[name] for name in self.layers}  # channels by name
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        """The backbone's maps of normalised images (B, 3, H, W)."""
+        maps = self.backbone(images, self.layers)
+        return tuple(maps[name] for name in self.layers)
+
+
+class BackboneAndBoxHead(nn.Module):
+    """Backbone with outputs "layer2" (stride 8) and "layer3" (stride 16), and an IoU-Net on both.
+
+    Args:
+        **parts: modules by name, in the order of the state dict; ``feature_extractor`` and ``bb_regressor`` among them.
+    """
+
+    output_layers: tuple[str, ...] = ("layer2", "layer3")
+
+    def __init__(self, **parts: nn.Module) -> None:
+        super().__init__()
+        for name, part in parts.items():
+            self.add_module(name, part)
+        self.metadata: dict = {}
+        self.engine: Any = None  # computes what is frozen instead of torch, see ltr.engine
+        self.channels_last = True  # layout of the images, and so of all features; the values differ by rounding alone
+
+    @staticmethod
+    def normalise(images: Tensor) -> Tensor:
+        """RGB 0..255 (B, 3, H, W) to what the backbone expects."""
+        # In this order, so that single precision rounds as in the published trackers: steepest descent amplifies it.
+        return (images / 255).sub_(images.new_tensor(IMAGE_MEAN).view(1, 3, 1, 1)).div_(
+            images.new_tensor(IMAGE_STD).view(1, 3, 1, 1)
+        )
+
+    def backbone_features(self, images: Tensor, layers: Sequence[str] | None = None) -> dict[str, Tensor]:
+        """Feature maps by name of normalised images (B, 3, H, W); an engine gives all outputs of the frozen part."""
+        if self.engine is not None and layers is None:
+            return self.engine(images)
+        images = images.to(self.bb_regressor.iou_predictor.weight.dtype)
+        if images.device.type != "mps":
+            images = images.contiguous(
+                memory_format=torch.channels_last if self.channels_last else torch.contiguous_format
+            )
+        return self.feature_extractor(images, layers or self.output_layers)
+
+    @torch.no_grad()
+    def target_iou(self, backbone: dict[str, Tensor], box: Tensor) -> TargetIoU:
+        """Overlap predictor of the target in ``box`` (xywh in pixels of the crop), shown in one image."""
+        box = box.reshape(1, 4).to(backbone["layer2"])
+        compute_maps = None if self.engine is None else self.engine.box_maps
+        return TargetIoU(self.bb_regressor, self.bb_regressor.modulation(backbone, box), compute_maps)
+
+    def frozen_part(self) -> FrozenBackbone:
+        """What an engine may compute instead of torch."""
+        return FrozenBackbone(self)
+
+    def drop_unused(self) -> None:
+        """Frees backbone layers that no output needs; see :meth:`ResNet.drop_unused`."""
+        self.feature_extractor.drop_unused(self.output_layers)

@@ -1,0 +1,71 @@
+"""``python -m pytracking export NETWORK FOLDER``: a DiMP network for other programs and devices."""
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from pytracking.evaluation.environment import apply_flags, env_settings
+from pytracking.utils.files import replacing
+
+DEFAULT_SCALE_STEP = 1.04  # for networks whose scale comes from box refinement, which the example leaves out
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("network", help="name of a bundled network, file name or path, e.g. dimp_mobile")
+    parser.add_argument("folder", type=Path, help="where to write; made if need be, must not hold other files")
+    parser.add_argument("--network_path", help="folder of network weights")
+
+
+def run(args: argparse.Namespace) -> int:
+    apply_flags(network_path=args.network_path)
+    try:
+        files = export(args.network, args.folder)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for file in files:
+        print(f"{file}  {file.stat().st_size / 2**20:.2f} MiB")
+    return 0
+
+
+def export(name: str, folder: Path) -> list[Path]:
+    """Writes a network's parts, an example and a README.
+
+    Raises:
+        ValueError: if the network is not found, is not a DiMP network, or the folder holds something else.
+    """
+    from ltr.engine.export import exported_files, load_for_export
+    from ltr.weights import find_weights
+    from pytracking.evaluation.tracker import Tracker
+
+    file = find_weights(name, [env_settings().network_path])
+    if file is None:
+        raise ValueError(f"there is no network '{name}'; `python -m pytracking weights list` says what is here")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "features.onnx").exists():
+        raise ValueError(f"{folder} holds other files; give an empty or a new folder")
+    network = load_for_export(file)
+    params = Tracker("dimp", "dimp50", network=str(file)).get_parameters()  # with what the network recommends
+    settings = _settings(params, network.feature_stride, network.filter_size)
+    for part, content in exported_files(file.stem, network, settings).items():
+        with replacing(folder / part) as temporary:
+            temporary.write_bytes(content)
+    return sorted(folder.iterdir())
+
+
+def _settings(params: Any, stride: int, kernel: int) -> dict[str, Any]:
+    from pytracking.features.windows import hann2d
+
+    cells = params.image_sample_size // stride + 1 - kernel % 2
+    window = hann2d((cells, cells), convention=params.crop_convention)[0, 0].numpy() if params.window_output else 1.0
+    return {
+        "side": params.image_sample_size,
+        "search_area": params.search_area_scale,
+        "steps": params.net_opt_iter,
+        "threshold": params.target_not_found_threshold,
+        "window": window,
+        "scale_step": params.scale_step or DEFAULT_SCALE_STEP,
+        "scale_weight": params.scale_weight,
+        "scale_side": 2 * stride * round(params.scale_patch_part * params.image_sample_size / 32),
+    }

@@ -1,0 +1,1 @@
+"""ATOM, and its filter learnt by gradient descent."""

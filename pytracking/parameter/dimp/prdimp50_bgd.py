@@ -1,0 +1,6 @@
+"""PrDiMP-50 with gradient descent in the update stage: RLS-PrDiMP without its memory, at an equal learning rate."""
+from pytracking.tracker.dimp.params import PRDIMP50_BGD, DimpParams
+
+
+def parameters() -> DimpParams:
+    return DimpParams(**PRDIMP50_BGD)

@@ -1,0 +1,7 @@
+"""ATOM (Danelljan et al., 2019): DiMP's predecessor, whose classifier is learnt online alone."""
+
+
+def get_tracker_class() -> type:
+    from pytracking.tracker.atom.atom import AtomTracker
+
+    return AtomTracker

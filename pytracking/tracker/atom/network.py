@@ -1,0 +1,33 @@
+"""Loading ATOM's network, or what another network has of it."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from ltr.checkpoint import load_network
+from ltr.models.bbreg.atom import ATOMNet
+from ltr.models.inference import prepare_for_inference
+from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead
+from pytracking.tracker.dimp.network import require_file
+
+
+def load_atom_network(network_file: Path | None, device: torch.device) -> ATOMNet:
+    """ATOM's network, or backbone and IoU-Net of a DiMP network: ATOM's classifier is learnt online in any case.
+
+    Raises:
+        ValueError: if no file is given, or the file holds another kind of network.
+    """
+    network = load_network(require_file(network_file), device)
+    if not isinstance(network, BackboneAndBoxHead):
+        raise ValueError(f"{network_file} holds a {type(network).__name__}, but ATOM needs a backbone and an IoU-Net")
+    if not isinstance(network, ATOMNet):
+        network = as_atom(network)
+    return prepare_for_inference(network, channels_last=device.type != "mps")
+
+
+def as_atom(network: BackboneAndBoxHead) -> ATOMNet:
+    """ATOM on another network's backbone and IoU-Net, with that network's recommendations."""
+    atom = ATOMNet(network.feature_extractor, network.bb_regressor).eval()
+    atom.metadata = network.metadata
+    return atom

@@ -1,0 +1,151 @@
+"""ATOM's online learning problem: squares with Gaussian labels, in the filter alone or in filter and projection.
+
+Scores are ``s = (P x) * w``: P projects the backbone's channels to a few, w is the filter. The loss is
+
+    L(w, P) = sum_j q_j |act(s_j) - y_j|^2 + reg |w|^2 + reg_P |P|^2,    act(s) = s for s >= 0, a (exp(s / a) - 1) below
+
+On the first frame it is minimised in both; afterwards P stays, and the projected features are a learning problem like
+the others'.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ltr.models.target_classifier import SquaredObjective, one_sample
+
+
+def project(features: Tensor, projection: Tensor) -> Tensor:
+    """(N, c, H, W) of features (N, C, H, W) and a projection (c, C)."""
+    return (projection @ features.flatten(2)).unflatten(2, features.shape[2:])
+
+
+@dataclass(slots=True)
+class AtomObjective(SquaredObjective):
+    """L in the filter, for projected features; gradient and curvature are those of L/2.
+
+    Scores have the features' size: for an even filter the last row and column of the whole correlation are left out.
+
+    Attributes:
+        features: (1, N, c, H, W).
+        label: y (1, N, H, W).
+        weight: sqrt(q) (1, N, 1, 1).
+        regularisation: reg, a tensor of one element.
+        slope_length: a; None for no activation.
+    """
+
+    features: Tensor
+    label: Tensor
+    weight: Tensor
+    regularisation: Tensor
+    slope_length: float | None
+
+    @property
+    def sample_weights(self) -> Tensor:
+        return self.weight.flatten()
+
+    def activation(self, scores: Tensor) -> Tensor:
+        if self.slope_length is None:
+            return scores
+        return torch.where(scores < 0, self.slope_length * torch.expm1(scores.clamp(max=0) / self.slope_length), scores)
+
+    def derivative(self, scores: Tensor) -> Tensor:
+        if self.slope_length is None:
+            return torch.ones_like(scores)
+        return torch.exp(scores.clamp(max=0) / self.slope_length)
+
+    def scores(self, filters: Tensor) -> Tensor:
+        height, width = self.features.shape[-2:]
+        return SquaredObjective.scores(self, filters)[..., :height, :width]
+
+    def whole_maps(self, maps: Tensor, kernel: int) -> Tensor:
+        missing = 1 - kernel % 2
+        return F.pad(maps, (0, missing, 0, missing)) if missing else maps
+
+    def sample(self, index: int) -> AtomObjective:
+        parts = (one_sample(values, index) for values in (self.features, self.label, self.weight))
+        return AtomObjective(*parts, self.regularisation, self.slope_length)
+
+
+@dataclass(slots=True)
+class JointObjective:
+    """L in filter and projection together; vectors are the filter's numbers, then the projection's.
+
+    Attributes:
+        features: backbone features (N, C, H, W).
+        label: y (N, H, W).
+        sample_weight: q (N,).
+        filter_reg: reg.
+        projection_reg: reg_P.
+        slope_length: a; None for no activation.
+    """
+
+    features: Tensor
+    label: Tensor
+    sample_weight: Tensor
+    filter_reg: float
+    projection_reg: float
+    slope_length: float | None
+
+    def with_projection(self, projection: Tensor) -> AtomObjective:
+        """The problem in the filter alone for a projection (c, C)."""
+        weight = self.sample_weight.view(1, -1, 1, 1).to(self.features).sqrt()
+        regularisation = self.features.new_tensor([self.filter_reg])
+        features = project(self.features, projection)
+        return AtomObjective(features[None], self.label[None], weight, regularisation, self.slope_length)
+
+    def linearise(self, filters: Tensor, projection: Tensor) -> Linearisation:
+        """The Gauss-Newton model around filters (1, c, k, k) and a projection (c, C)."""
+        return Linearisation(self, filters, projection)
+
+    def loss(self, filters: Tensor, projection: Tensor) -> Tensor:
+        """L (1,)."""
+        problem = self.with_projection(projection)
+        return problem.loss(filters, problem.scores(filters)) + self.projection_reg * projection.square().sum()
+
+    def precondition(self, vector: Tensor, filter_count: int) -> Tensor:
+        """A vector over the regularisation of each part, which is what is left of the curvature far from the data."""
+        return torch.cat([vector[:filter_count] / self.filter_reg, vector[filter_count:] / self.projection_reg])
+
+
+class Linearisation:
+    """Gradient of L/2 and products with its Gauss-Newton matrix around one point."""
+
+    def __init__(self, joint: JointObjective, filters: Tensor, projection: Tensor) -> None:
+        self.joint, self.filters, self.projection = joint, filters, projection
+        self.problem = joint.with_projection(projection)
+        self.scores = self.problem.scores(filters)
+
+    def gradient(self) -> Tensor:
+        pulled = self._pull(self.problem.score_gradient(self.scores))
+        return pulled + self._regularise(torch.cat([self.filters.flatten(), self.projection.flatten()]))
+
+    def product(self, vector: Tensor) -> Tensor:
+        moved = self.problem.score_curvature(self.scores, self._scores_of(vector))
+        return self._pull(moved) + self._regularise(vector)
+
+    def split(self, vector: Tensor) -> tuple[Tensor, Tensor]:
+        """Filter and projection of a vector."""
+        count = self.filters.numel()
+        return vector[:count].view_as(self.filters), vector[count:].view_as(self.projection)
+
+    def _scores_of(self, vector: Tensor) -> Tensor:
+        """The scores' change (1, N, H, W)."""
+        filters, projection = self.split(vector)
+        turned = self.joint.with_projection(projection)
+        return self.problem.scores(filters) + turned.scores(self.filters)
+
+    def _pull(self, maps: Tensor) -> Tensor:
+        """Adjoint of :meth:`_scores_of`."""
+        kernel = self.filters.shape[-1]
+        whole = self.problem.whole_maps(maps, kernel)[0, :, None]  # (N, 1, H', W')
+        back = F.conv_transpose2d(whole, self.filters, padding=kernel // 2)  # (N, c, H, W), in the projected features
+        in_projection = (back.flatten(2) @ self.joint.features.flatten(2).transpose(1, 2)).sum(0)
+        return torch.cat([self.problem.pull(maps, kernel).flatten(), in_projection.flatten()])
+
+    def _regularise(self, vector: Tensor) -> Tensor:
+        count = self.filters.numel()
+        return torch.cat([self.joint.filter_reg * vector[:count], self.joint.projection_reg * vector[count:]])

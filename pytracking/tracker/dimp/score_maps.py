@@ -1,0 +1,35 @@
+"""What raw scores become before the target is sought in them."""
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ltr.models.target_classifier import softmax_over_cells
+
+
+def preprocess(scores: Tensor, kind: str, extra_logit: float | None = None) -> Tensor:
+    """Scores (h, w), their exponentials, or their softmax over all cells.
+
+    Args:
+        scores: of the classifier.
+        kind: "none", "softmax" or "exp".
+        extra_logit: see :func:`~ltr.models.target_classifier.softmax_over_cells`.
+    """
+    if kind == "none":
+        return scores
+    if kind == "softmax":
+        return softmax_over_cells(scores, extra_logit)
+    if kind == "exp":
+        return scores.exp()
+    raise ValueError(f"score_preprocess must be 'none', 'softmax' or 'exp', got {kind!r}")
+
+
+def sum_around(scores: Tensor, side: int) -> Tensor:
+    """Each of the scores (h, w) replaced by the sum over ``side`` x ``side`` cells around it; zeros outside the map."""
+    if side == 1:
+        return scores
+    if side < 1 or side % 2 == 0:
+        raise ValueError(f"score_filter_ksz must be odd and positive, got {side}")
+    ones = torch.ones(1, 1, side, side, dtype=scores.dtype, device=scores.device)
+    return F.conv2d(scores[None, None], ones, padding=side // 2)[0, 0]

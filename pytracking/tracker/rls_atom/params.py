@@ -1,0 +1,14 @@
+"""Parameters of RLS-ATOM: ATOM's, and those of recursive least squares."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pytracking.tracker.atom.params import AtomClassifier
+from pytracking.tracker.rls_dimp.params import RlsDimpParams
+
+
+@dataclass(kw_only=True, slots=True)
+class RlsAtomParams(RlsDimpParams):
+    """RLS-ATOM's; ATOM's published values stand in :data:`pytracking.tracker.atom.params.ATOM`."""
+
+    classifier: AtomClassifier = field(default_factory=AtomClassifier)

@@ -1,0 +1,152 @@
+"""Online learning of the last layers: three kinds of stages, mini-batches with hard negatives."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pytracking.tracker.rtmdnet.descent import Momentum, PlainDescent
+from pytracking.tracker.rtmdnet.head import ClassifierHead
+from pytracking.tracker.rtmdnet.memory import SampleSet
+from pytracking.tracker.rtmdnet.params import RtmdnetParams
+from pytracking.tracker.rtmdnet.sampling import RandomSource
+from pytracking.tracker.rtmdnet.stage_guard import StageGuard
+from pytracking.tracker.rtmdnet.weight_backup import WeightBackup
+
+
+@dataclass(slots=True)
+class LearningReport:
+    """What a stage did: its last mini-batch's mean cross entropy, and its iterations (0 if it was rejected)."""
+
+    loss: float
+    iterations: int
+
+
+@dataclass(slots=True)
+class Stage:
+    """One kind of learning: how long, how fast, by which rule, with which momentum."""
+
+    name: str
+    iterations: int
+    rate: float
+    descent: PlainDescent
+    momentum: Momentum
+
+
+class HeadLearner:
+    """Mini-batch gradient descent in an initial stage, in regular updates and in occasional ones.
+
+    Initial and regular learning may follow another rule than occasional updates: see ``_regular_descent``.
+
+    Args:
+        head: the layers that learn.
+        params: rates, numbers of iterations, batch sizes.
+        rng: source of the order in which samples are visited.
+    """
+
+    remedy = "Lower initial_rate, regular_rate and occasional_rate, or gradient_clip."
+
+    def __init__(self, head: ClassifierHead, params: RtmdnetParams, rng: RandomSource) -> None:
+        self.head = head
+        self.params = params
+        self.rng = rng
+        self.backup = WeightBackup(head.layers, params.weight_backup)
+        self.guard = StageGuard(head.layers, self.remedy)
+        self._plain = PlainDescent(head.layers, params)
+        self._improved = self._regular_descent()
+        self._initial, self._regular, self._occasional = (Momentum(head.layers, params.momentum) for _ in range(3))
+        if params.shared_momentum:
+            self._occasional = self._regular
+        self._candidates: Tensor | None = None  # features of the negatives offered
+
+    def _regular_descent(self) -> PlainDescent:
+        return self._plain
+
+    def report(self) -> dict[str, float]:
+        """What the learner keeps of earlier mini-batches, under the names that all trackers' outputs use."""
+        return {"rank": 0, "nbytes": 0, "error_bound": 0.0, "rejected": self.guard.rejected}
+
+    def learn_initially(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
+        """Learns the target's appearance in the first frame."""
+        params = self.params
+        stage = Stage("initial", params.initial_iterations, params.initial_rate, self._improved, self._initial)
+        report = self._learn(positives, negatives, stage)
+        self._initial.reset()  # as large as all weights, and of no more use
+        return report
+
+    def update_regularly(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
+        """Goes on from the last regular update, whatever occasional updates did since."""
+        params = self.params
+        self.backup.restore()
+        stage = Stage("regular", params.update_iterations, params.regular_rate, self._improved, self._regular)
+        return self._learn(positives, negatives, stage)
+
+    def update_occasionally(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
+        """Adapts to the recent past after a failure; the next regular update discards it where backups are kept."""
+        params = self.params
+        self.backup.save()
+        stage = Stage("occasional", params.update_iterations, params.occasional_rate, self._plain, self._occasional)
+        return self._learn(positives, negatives, stage)
+
+    def _learn(self, positives: SampleSet, negatives: SampleSet, stage: Stage) -> LearningReport:
+        if not len(positives) or not len(negatives):
+            return LearningReport(loss=float("nan"), iterations=0)
+        params, device = self.params, positives.table.device
+        batch = params.batch_positives, max(params.mined_negatives, params.batch_negatives)
+        positive_order, negative_order = self._visiting_order(
+            (len(positives), len(negatives)), tuple(size * stage.iterations for size in batch)
+        )
+        rates = [stage.rate] * (len(self.head.layers) - 1) + [stage.rate * params.last_layer_rate]
+        loss, sound = torch.full((), float("nan")), True
+        self.guard.begin_stage()
+        stage.descent.begin_stage()
+        for chosen, offered in zip(positive_order.split(batch[0]), negative_order.split(batch[1]), strict=True):
+            target = positives.take(chosen.to(device))
+            background, known = self._hardest(negatives, offered.to(device))
+            labels = (torch.arange(len(target) + len(background), device=device) < len(target)).long()
+            gradients, loss = self.head.gradients(torch.cat([target, background]), labels, known)
+            sound = self.guard.is_sound(gradients, loss)
+            if not sound:
+                break
+            stage.momentum.descend(stage.descent.steps(gradients), rates)
+        fault = self.guard.find_fault()
+        if not sound or fault is not None:
+            return self._reject(stage, fault)
+        stage.descent.end_stage()
+        return LearningReport(loss=float(loss), iterations=stage.iterations)
+
+    def _reject(self, stage: Stage, fault: str | None) -> LearningReport:
+        """As if the stage had not been; its momentum starts from zero, because it would lead there again."""
+        self.guard.reject(stage.name, fault)
+        stage.descent.abandon_stage()
+        stage.momentum.reset()
+        return LearningReport(loss=float("nan"), iterations=0)
+
+    def _visiting_order(self, counts: tuple[int, int], visits: tuple[int, ...]) -> list[Tensor]:
+        """Positions of the positives and the negatives for all mini-batches: each set shuffled, over and over."""
+        orders = [[self.rng.permutation(count)] for count in counts]
+        for order, count, wanted in zip(orders, counts, visits, strict=True):
+            order += [self.rng.permutation(count) for _ in range((wanted - 1) // count)]
+        return [torch.from_numpy(np.concatenate(order)[:wanted]) for order, wanted in zip(orders, visits, strict=True)]
+
+    def _hardest(self, negatives: SampleSet, offered: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The offered negatives that look most like the target.
+
+        Returns:
+            Their features (b, d), and the first layer's outputs (b, o) if finding them gave these.
+        """
+        candidates = negatives.take(offered, self._room_for(len(offered), negatives.table))
+        if len(offered) <= self.params.batch_negatives:
+            return candidates, None
+        scores, first_outputs = self.head.scores_and_first_outputs(candidates)
+        hardest = scores.topk(self.params.batch_negatives).indices
+        return candidates.index_select(0, hardest), first_outputs.index_select(0, hardest)
+
+    def _room_for(self, count: int, table: Tensor) -> Tensor:
+        """Memory for candidates: allocating it for every mini-batch takes longer than filling it."""
+        room = self._candidates
+        if room is None or len(room) < count or room.shape[1:] != table.shape[1:] or room.dtype != table.dtype:
+            room = self._candidates = table.new_empty(count, *table.shape[1:])
+        return room[:count]

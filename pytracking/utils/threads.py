@@ -1,0 +1,92 @@
+"""How many threads a tracker computes with: one rule, for every way to run one.
+
+The most it may use is the parameter ``cpu_threads``, else ``PYTRACKING_CPU_THREADS`` (which ``--cpu_threads`` sets),
+else ``OMP_NUM_THREADS``, else the cores this process may use.
+ONNX Runtime may use all of them and chooses by measuring; its results do not depend on the choice. Torch's results do,
+by rounding, and its threads wait awake, which on a machine that others use too makes two threads several times slower
+than one. So beside ONNX Runtime torch gets one thread, whatever the machine: boxes are the same everywhere.
+"""
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+VARIABLE = "PYTRACKING_CPU_THREADS"
+LIBRARY_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def most_threads(asked: int | None = None) -> int:
+    """The most threads that a tracker may use.
+
+    Args:
+        asked: the parameter ``cpu_threads``.
+
+    Raises:
+        ValueError: if that is not a positive number.
+    """
+    if asked is None and os.environ.get(VARIABLE):
+        asked = int(os.environ[VARIABLE]) if os.environ[VARIABLE].isdecimal() else 0
+    if asked is not None:
+        if not isinstance(asked, int) or asked < 1:
+            raise ValueError(f"cpu_threads (or {VARIABLE}) must be a whole number of at least 1, got {asked!r}")
+        return asked
+    # OpenMP allows a list, one number for each level of nesting; what it cannot read it ignores, and so do we.
+    stated = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(stated) if stated.isdecimal() and int(stated) else available_cores()
+
+
+def state_most_threads(count: int | None) -> None:
+    """Makes a number hold in this process and those that it starts; None changes nothing.
+
+    Raises:
+        ValueError: if the number is not positive.
+    """
+    if count is not None:
+        os.environ[VARIABLE] = str(most_threads(count))
+
+
+def threads_of_each(workers: int) -> int:
+    """Threads for each of this many processes, so that together they do not exceed the cores this process may use."""
+    return max(1, available_cores() // max(1, workers))
+
+
+@contextmanager
+def thread_variables(threads: int) -> Iterator[None]:
+    """For processes started in this block: OpenMP and BLAS read these once, when they are loaded there."""
+    before = {name: os.environ.get(name) for name in LIBRARY_VARIABLES}
+    os.environ.update(dict.fromkeys(LIBRARY_VARIABLES, str(threads)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name)
+            else:
+                os.environ[name] = value
+
+
+def in_own_threads(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A tracker's method computed with its own ``torch_threads``; those of the program around it stay as they are."""
+
+    @functools.wraps(method)
+    def wrapped(self: Any, *args: Any, **options: Any) -> Any:
+        before = torch.get_num_threads()
+        if before == self.torch_threads:
+            return method(self, *args, **options)
+        torch.set_num_threads(self.torch_threads)
+        try:
+            return method(self, *args, **options)
+        finally:
+            torch.set_num_threads(before)
+
+    return wrapped

@@ -1,0 +1,173 @@
+"""Videos that browsers play: H.264 where an encoder is installed, VP9 or VP8 where none is."""
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol
+
+import cv2
+import numpy as np
+
+from pytracking.utils.files import replacing
+
+SUFFIXES = (".mp4", ".webm", ".mkv", ".avi")
+H264_ENCODERS = ("libx264", "libopenh264", "h264_videotoolbox")  # PyAV's names, best first
+
+
+class Encoder(Protocol):
+    """Takes the frames of one video file."""
+
+    def write(self, frame: np.ndarray) -> None:
+        """Adds an RGB frame of even width and height."""
+
+    def release(self) -> None:
+        """Writes what is left and closes the file."""
+
+
+class PyAVEncoder:
+    """H.264 by PyAV (the extra ``video``)."""
+
+    def __init__(self, path: str, fps: float, size: tuple[int, int]) -> None:
+        import av
+
+        # the index goes to the front of an MP4, so that a browser can start before it has the whole file
+        options = {"movflags": "+faststart"} if path.endswith(".mp4") else {}
+        self._container = av.open(path, "w", options=options)
+        self._stream = self._container.add_stream(pyav_h264(), rate=Fraction(fps).limit_denominator(1001))
+        self._stream.width, self._stream.height = size
+        self._stream.pix_fmt = "yuv420p"  # the only layout that all browsers decode
+        self._stream.options = {"crf": "20", "preset": "veryfast"} if pyav_h264() == "libx264" else {}
+
+    def write(self, frame: np.ndarray) -> None:
+        import av
+
+        self._container.mux(self._stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+
+    def release(self) -> None:
+        self._container.mux(self._stream.encode(None))
+        self._container.close()
+
+
+class OpenCVEncoder:
+    """Whatever OpenCV's own FFmpeg can write, by four-character code."""
+
+    def __init__(self, path: str, fps: float, size: tuple[int, int], code: str) -> None:
+        with quiet_opencv():
+            self._writer = cv2.VideoWriter(path, cv2.VideoWriter_fourcc(*code), fps, size)
+        if not self._writer.isOpened():
+            raise OSError(f"OpenCV cannot write {code} here")
+
+    def write(self, frame: np.ndarray) -> None:
+        self._writer.write(cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
+
+    def release(self) -> None:
+        self._writer.release()
+
+
+@functools.cache
+def pyav_h264() -> str | None:
+    """PyAV's name of an H.264 encoder; None if PyAV or the encoder is missing."""
+    try:
+        from av.codec import Codec
+    except ImportError:
+        return None
+    for name in H264_ENCODERS:
+        try:
+            Codec(name, "w")
+        except ValueError:  # not built in
+            continue
+        return name
+    return None
+
+
+@functools.cache
+def opencv_h264() -> bool:
+    """Whether this OpenCV encodes H.264; PyPI's builds for Linux do not."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            encoder = OpenCVEncoder(os.path.join(folder, "probe.mp4"), 25.0, (64, 64), "avc1")
+        except OSError:
+            return False
+        encoder.release()
+    return True
+
+
+def browser_suffix() -> str:
+    """The kind of file that browsers play and that is quickly written here."""
+    return ".mp4" if pyav_h264() or opencv_h264() else ".webm"
+
+
+def choose_encoder(suffix: str) -> Callable[[str, float, tuple[int, int]], Encoder]:
+    """How a file of this suffix is encoded here."""
+    if suffix == ".avi":
+        return functools.partial(OpenCVEncoder, code="MJPG")
+    if suffix == ".webm":
+        return functools.partial(OpenCVEncoder, code="VP80")  # eight times as fast as VP9
+    if pyav_h264():
+        return PyAVEncoder
+    return functools.partial(OpenCVEncoder, code="avc1" if opencv_h264() else "vp09")
+
+
+class VideoWriter:
+    """Writes RGB frames to a video that appears under its name when it is closed; use as a context manager."""
+
+    def __init__(self, path: str | Path, fps: float) -> None:
+        self._path, self._fps = Path(path), fps
+        if self._path.suffix.lower() not in SUFFIXES:
+            raise ValueError(f"video {path}: the name must end in {', '.join(SUFFIXES)}")
+        self._replacing = replacing(self._path)
+        self._encoder: Encoder | None = None
+        self._size = (0, 0)
+
+    def __enter__(self) -> VideoWriter:
+        self._temporary = self._replacing.__enter__()
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self._encoder is not None:
+            # What was tracked until Ctrl-C or an error is worth keeping: the video is renamed all the same.
+            self._encoder.release()
+            self._replacing.__exit__(None, None, None)
+        elif kind is None:
+            error = ValueError(f"{self._path}: no frame was written")
+            self._replacing.__exit__(ValueError, error, None)
+            raise error
+        else:
+            self._replacing.__exit__(kind, error, trace)
+
+    def write(self, frame: np.ndarray) -> None:
+        """Adds a frame; all must have the size of the first."""
+        height, width = frame.shape[:2]
+        if self._encoder is None:
+            self._size = (width, height)
+            make = choose_encoder(self._path.suffix.lower())
+            try:
+                self._encoder = make(os.fspath(self._temporary), self._fps, (width + width % 2, height + height % 2))
+            except OSError as error:
+                raise OSError(f"{self._path}: {error}; try a name that ends in .avi") from error
+        if (width, height) != self._size:
+            first = f"{self._size[0]}x{self._size[1]}"
+            raise ValueError(f"{self._path}: a frame of {width}x{height} after frames of {first}")
+        if width % 2 or height % 2:  # H.264 halves the colours' resolution: it wants even sizes
+            frame = cv2.copyMakeBorder(frame, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
+        self._encoder.write(frame)
+
+
+@contextmanager
+def quiet_opencv() -> Iterator[None]:
+    """Keeps OpenCV and its FFmpeg from printing why they cannot do what is only being tried."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)  # they write to the file descriptor, not to sys.stderr
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

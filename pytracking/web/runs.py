@@ -1,0 +1,162 @@
+"""Runs that the page can look at again and download: boxes as CSV, JSON and MOT, the video with the boxes drawn."""
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import secrets
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pytracking.utils.video_writer import VideoWriter
+from pytracking.video.overlay import draw_boxes
+from pytracking.web.frames import FrameArchive
+from pytracking.web.library import Video
+from pytracking.web.messages import CAMERA, Start, finite
+from pytracking.web.pictures import decode_jpeg
+from pytracking.web.settings import WebSettings
+from pytracking.web.track_log import TrackLog
+
+COLUMNS = ("frame", "tracker", "object", "x", "y", "w", "h", "score", "flag", "seconds", "corrected")
+
+
+class Run:
+    """One run from its start on; the session writes to it, downloads read it."""
+
+    def __init__(self, video: Video, start: Start, folder: Path, quota: int) -> None:
+        self.id = secrets.token_urlsafe(9)
+        self.video, self.start = video, start
+        self.log = TrackLog(start.trackers)
+        self.frames = FrameArchive(folder / f"{self.id}.frames", quota)
+        self.networks: dict[str, str | None] = {}
+        self.fps, self.length = 30.0, None
+        self.ended: str | None = None  # None while it runs
+
+    def file_stem(self, *trackers: str) -> str:
+        """For file names: the video and the trackers, by default all."""
+        video = Path(self.video.title.removeprefix("demo: ")).stem
+        names = "_vs_".join(name.replace("/", "-") for name in trackers or self.start.trackers)
+        return re.sub(r"[^A-Za-z0-9._-]+", "_", f"{video}_{names}")
+
+    def about(self) -> dict[str, Any]:
+        """What was tracked with what, and why it stopped."""
+        return {
+            "video": self.video.title, "start_frame": self.start.frame + 1, "fps": self.fps,
+            "objects": [{"id": one.id, "box": list(one.box)} for one in self.start.objects],
+            "trackers": list(self.start.trackers), "networks": self.networks,
+            "corrected_frames": [frame + 1 for frame in self.log.corrected], "ended": self.ended,
+        }  # fmt: skip
+
+    def summary(self) -> dict[str, Any]:
+        """Everything that a page needs to show the run again, but the pictures."""
+        with self.log.lock:
+            return finite(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "id": self.id, "video": self.video.id, "title": self.video.title, "start": self.start.frame,
+            "objects": [{"id": one.id, "box": list(one.box)} for one in self.start.objects],
+            "networks": self.networks, "fps": self.fps, "length": self.length, "ended": self.ended,
+            "frames": list(self.log.frames), "corrected": self.log.corrected, "stride": self.frames.stride,
+            "trackers": [log.columns() for log in self.log.trackers],
+        }  # fmt: skip
+
+    def csv(self) -> str:
+        """One row per frame, tracker and object."""
+        stream, corrected = io.StringIO(), set(self.log.corrected)
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for frame, tracker, row in self.log:
+            score = "" if row["score"] is None else row["score"]
+            mark = int(frame in corrected)
+            head = [frame + 1, tracker, row["id"], *row["box"]]
+            writer.writerow([*head, score, row["flag"] or "", row["seconds"], mark])
+        return stream.getvalue()
+
+    def json(self) -> str:
+        """The same with what stands above it."""
+        rows = [{"frame": frame + 1, "tracker": tracker, **row} for frame, tracker, row in self.log]
+        return json.dumps(finite({**self.about(), "rows": rows}), indent=1, allow_nan=False) + "\n"
+
+    def mot(self, tracker: str) -> str:
+        """One tracker's boxes in the MOT Challenge's format: frame, id, x, y, w, h, confidence, and three times -1."""
+        lines = []
+        for frame, name, row in self.log:
+            if name == tracker:
+                score = 1 if row["score"] is None else row["score"]
+                numbers = [frame + 1, row["id"], *row["box"], score, -1, -1, -1]
+                lines.append(",".join(str(number) for number in numbers) + "\n")
+        return "".join(lines)
+
+    def write_video(self, path: Path) -> None:
+        """Draws every tracker's box into the frames."""
+        boxes: dict[int, list[tuple[str, dict[str, Any]]]] = {}
+        for frame, tracker, row in self.log:
+            boxes.setdefault(frame, []).append((tracker, row))
+        with VideoWriter(path, self.fps / (self.frames.stride if self.video.id == CAMERA else 1)) as writer:
+            for index, frame in self._pictures():
+                if index in boxes:
+                    writer.write(draw_boxes(frame, boxes[index]))
+
+    def _pictures(self) -> Iterator[tuple[int, np.ndarray]]:
+        if self.video.id == CAMERA:  # there is no source to read again: what was kept of it
+            for index in self.log.frames:
+                found, data = self.frames.get(index)
+                if found == index:
+                    yield index, decode_jpeg(data[4 + int.from_bytes(data[:4], "big") :])
+            return
+        with self.video.open() as source:
+            wanted = range(self.start.frame, self.start.frame + len(self.log))
+            yield from zip(wanted, source.frames(self.start.frame), strict=False)
+
+
+class RunStore:
+    """The last runs, by ids that cannot be guessed, within the disk's quota."""
+
+    def __init__(self, settings: WebSettings) -> None:
+        self._settings = settings
+        self._runs: dict[str, Run] = {}
+        self._lock = threading.Lock()
+
+    def new(self, video: Video, start: Start) -> Run:
+        """A run that is about to start."""
+        with self._lock:
+            self._make_room()
+            free = shutil.disk_usage(self._settings.uploads).free
+            quota = max(2**20, min(self._settings.run_bytes, free // 2))
+            run = Run(video, start, self._settings.uploads, quota)
+            self._runs[run.id] = run
+        return run
+
+    def get(self, run_id: str) -> Run:
+        """A run by its id.
+
+        Raises:
+            KeyError: if there is none (any more).
+        """
+        with self._lock:
+            return self._runs[run_id]
+
+    def close(self) -> None:
+        """Frees the disk."""
+        with self._lock:
+            while self._runs:
+                self._runs.popitem()[1].frames.remove()
+
+    def _make_room(self) -> None:
+        """Forgets the oldest finished runs, so that the new one and those running can take all they may."""
+        running = sum(run.ended is None for run in self._runs.values())
+        allowed = self._settings.frame_bytes - (running + 1) * self._settings.run_bytes
+        finished = [run for run in self._runs.values() if run.ended is not None]
+        kept = sum(run.frames.size for run in finished)
+        for run in finished:
+            if kept <= allowed and len(self._runs) < self._settings.max_results:
+                return
+            kept -= run.frames.size
+            self._runs.pop(run.id).frames.remove()

@@ -1,0 +1,101 @@
+"""Who may talk to the server: host, origin and token of every request, and what its answers allow the browser."""
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+TOKEN_COOKIE = "pytracking_token"
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(self), microphone=(), geolocation=()",
+}
+
+
+class Gate:
+    """Lets in requests for a host it was started for, from its own pages, with the token where one is asked for.
+
+    Args:
+        app: what stands behind it.
+        hosts: names that the Host header may have.
+        token: None asks for none. It comes as ``?token=`` once and as a cookie from then on.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], token: str | None) -> None:
+        self._app, self._hosts, self._token = app, frozenset(hosts), token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *self._headers()]
+            await send(message)
+
+        refusal = self._refusal(HTTPConnection(scope))
+        if refusal is None:
+            await self._app(scope, receive, send_with_headers)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 4403})
+        else:
+            await PlainTextResponse(refusal[1] + "\n", refusal[0])(scope, receive, send)
+
+    def _refusal(self, connection: HTTPConnection) -> tuple[int, str] | None:
+        host = connection.headers.get("host", "").lower()
+        # a page elsewhere must not reach this server by a name that it makes point to it
+        if re.sub(r":\d+$", "", host) not in self._hosts:
+            return 400, "this server was not started for this host name"
+        changes = connection.scope["type"] == "websocket" or connection.scope["method"] not in SAFE_METHODS
+        if changes and not _from_own_page(connection, host):
+            return 403, "this request comes from a page of another site"
+        if self._token is not None:
+            given = connection.query_params.get("token") or connection.cookies.get(TOKEN_COOKIE, "")
+            if not hmac.compare_digest(given.encode(), self._token.encode()):
+                return 403, "this server wants the token that it printed when it was started"
+        return None
+
+    def _headers(self) -> list[tuple[bytes, bytes]]:
+        headers = dict(HEADERS)
+        if self._token is not None:
+            headers["set-cookie"] = f"{TOKEN_COOKIE}={self._token}; HttpOnly; SameSite=Strict; Path=/"
+        return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def _from_own_page(connection: HTTPConnection, host: str) -> bool:
+    """Browsers say where a request comes from; programs that say nothing are no page."""
+    origin = connection.headers.get("origin")
+    if origin is not None:
+        parts = urlsplit(origin)
+        return parts.scheme in ("http", "https") and parts.netloc.lower() == host
+    return connection.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+
+
+def without_paths(text: str, known: dict[Path, str] | None = None) -> str:
+    """A message for the page: folders of this machine are cut out of it.
+
+    Args:
+        text: the message.
+        known: paths with the names that the page has for them.
+    """
+    for path, name in (known or {}).items():
+        text = text.replace(str(path), name)
+    return re.sub(r"(?:\b[A-Za-z]:)?(?<![\w.])[/\\](?:[^\s'\"`:;,()/\\]+[/\\])*(?=[^\s/\\])", "", text)

@@ -1,0 +1,60 @@
+// Pictures and boxes on a canvas, and drawing a box with mouse, pen or finger.
+
+const FLAG_DASH = { uncertain: [6, 4], not_found: [2, 4], hard_negative: [10, 3] };
+
+export function showPicture(canvas, picture) {
+  if (canvas.width !== picture.width || canvas.height !== picture.height) {
+    canvas.width = picture.width;
+    canvas.height = picture.height;
+  }
+  canvas.getContext("2d").drawImage(picture, 0, 0);
+}
+
+// A dashed box is one that the tracker itself doubts.
+export function showBox(canvas, box, colour, { flag, dash } = {}) {
+  const pen = canvas.getContext("2d");
+  const width = Math.max(2, canvas.width / 240);
+  pen.setLineDash((dash ?? FLAG_DASH[flag] ?? []).map((length) => (length * width) / 2));
+  pen.lineJoin = "round";
+  pen.lineWidth = width * 2;
+  pen.strokeStyle = "rgb(0 0 0 / 55%)"; // seen on any background
+  pen.strokeRect(...box);
+  pen.lineWidth = width;
+  pen.strokeStyle = colour;
+  pen.strokeRect(...box);
+  pen.setLineDash([]);
+}
+
+// Calls onBox([x, y, w, h], done) while a box is drawn, and once more with done = true.
+export function letDraw(canvas, isAllowed, onBox) {
+  let from = null;
+  const place = (event) => {
+    const area = canvas.getBoundingClientRect();
+    const limit = (value, most) => Math.min(Math.max(value, 0), most);
+    return [
+      limit(((event.clientX - area.left) / area.width) * canvas.width, canvas.width),
+      limit(((event.clientY - area.top) / area.height) * canvas.height, canvas.height),
+    ];
+  };
+  const boxTo = (event) => {
+    const to = place(event);
+    return [Math.min(from[0], to[0]), Math.min(from[1], to[1]), Math.abs(to[0] - from[0]), Math.abs(to[1] - from[1])];
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    if (!event.isPrimary || !isAllowed()) return;
+    from = place(event);
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!from) return;
+    const box = boxTo(event);
+    if (box[2] >= 2 && box[3] >= 2) onBox(box, false);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    if (!from) return;
+    const box = boxTo(event);
+    from = null;
+    if (box[2] >= 2 && box[3] >= 2) onBox(box, true);
+  });
+  canvas.addEventListener("pointercancel", () => { from = null; });
+}

@@ -1,0 +1,74 @@
+// Downloads named after video and tracker, a link that reopens the comparison, the command that repeats it.
+import { at, element, say, state } from "./page.js";
+import { titleOf } from "./trackers.js";
+
+export function showDownloads() {
+  const { run, phase } = state;
+  const ready = Boolean(run?.count) && phase === "idle" && !run.gone;
+  at("downloads").hidden = !ready;
+  at("share").hidden = !(run?.count && phase === "idle" && state.video?.kind !== "camera");
+  if (!ready || at("download-links").dataset.run === run.id) return;
+  at("download-links").dataset.run = run.id;
+  const base = `/api/runs/${run.id}`;
+  const link = (id, text, href) => element("a", { id, textContent: text, href, download: "" });
+  at("download-links").replaceChildren(
+    link("download-csv", "Boxes (CSV)", `${base}/boxes.csv`),
+    link("download-json", "Boxes (JSON)", `${base}/boxes.json`),
+    ...run.names.map((name, place) => link(`download-mot-${place}`, `MOT: ${titleOf(name)}`, `${base}/mot.txt?tracker=${encodeURIComponent(name)}`)),
+    link("download-video", `Video with boxes (${(state.videoSuffix ?? ".mp4").slice(1).toUpperCase()})`, `${base}/video`),
+  );
+}
+
+const short = (box) => box.map((value) => Number(value.toFixed(1)));
+
+// Says the set-up, so that it works after the server was started again, and the run while the server has it.
+export function setUpLink(run) {
+  const words = new URLSearchParams({
+    video: run.video, frame: run.start + 1, box: short(run.objects[0].box).join(","), trackers: run.names.join(","), run: run.id,
+  });
+  return `${location.origin}/#${words}`;
+}
+
+export function readLink() {
+  const words = new URLSearchParams(location.hash.slice(1));
+  const box = (words.get("box") ?? "").split(",").map(Number);
+  if (!words.get("video")) return null;
+  return {
+    video: words.get("video"), run: words.get("run"),
+    frame: Math.max(0, (Number(words.get("frame")) || 1) - 1),
+    box: box.length === 4 && box.every(Number.isFinite) && box[2] >= 2 && box[3] >= 2 ? box : null,
+    trackers: (words.get("trackers") ?? "").split(",").filter(Boolean),
+  };
+}
+
+const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+export function command(run, video) {
+  const source = video.kind === "demo" ? `demo:${video.title.replace(/^demo: /, "")}` : video.title;
+  return run.names.map((name) => {
+    const words = ["python", "pytracking/run_video.py", ...name.split("/"), quoted(source), "--optional_box", ...short(run.objects[0].box)];
+    if (run.start) words.push("--start_frame", run.start + 1);
+    return [...words, "--save_results"].join(" ");
+  }).join("\n");
+}
+
+export function letShare() {
+  const copy = async (text, done) => {
+    try {
+      await navigator.clipboard.writeText(text);
+      say(done);
+    } catch {
+      say(text); // no clipboard without a secure connection: then it can be read off
+    }
+    at("share").open = false;
+  };
+  at("copy-link").addEventListener("click", () => {
+    const link = setUpLink(state.run);
+    history.replaceState(null, "", link);
+    copy(link, "The link is copied.");
+  });
+  at("copy-command").addEventListener("click", () => {
+    const note = state.run.corrected.size ? " It does not repeat your corrections." : "";
+    copy(command(state.run, state.video), `The command is copied.${note}`);
+  });
+}

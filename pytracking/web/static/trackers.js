@@ -1,0 +1,56 @@
+// Choosing the trackers: a few with a line each, the rest under "more", and why some cannot run.
+import { json } from "./server.js";
+import { at, element } from "./page.js";
+
+let offers = [];
+export const titleOf = (name) => offers.find((offer) => offer.name === name)?.title ?? name;
+
+export async function listTrackers() {
+  const answer = await json("/api/trackers");
+  offers = answer.trackers;
+  const cards = offers.filter((offer) => offer.recommended).map(card);
+  const rest = offers.filter((offer) => !offer.recommended);
+  const more = element("select", { id: "more" }, new Option("More trackers …", ""), ...rest.map(option));
+  more.setAttribute("aria-label", "More trackers");
+  more.addEventListener("change", () => {
+    for (const radio of radios()) radio.checked = false;
+    if (!more.value) choose(answer.default);
+  });
+  at("trackers").replaceChildren(...cards, ...(rest.length ? [more] : []));
+  at("trackers").addEventListener("change", (event) => { if (event.target.type === "radio") more.value = ""; });
+  const group = (label, some) => { const made = element("optgroup", { label }); made.append(...some.map(option)); return made; };
+  at("compare").replaceChildren(
+    new Option("nothing", ""), group("Recommended", offers.filter((offer) => offer.recommended)), group("More", rest),
+  );
+  choose(answer.default);
+}
+
+const radios = () => [...at("trackers").querySelectorAll("input")];
+
+function card(offer) {
+  const radio = element("input", { type: "radio", name: "tracker", value: offer.name, disabled: Boolean(offer.reason) });
+  const text = element("span", {}, element("strong", { textContent: offer.title }), element("span", { className: "hint", textContent: offer.reason ?? offer.line }));
+  return element("label", { className: offer.reason ? "tracker-card off" : "tracker-card" }, radio, text);
+}
+
+function option(offer) {
+  const made = new Option(offer.recommended ? offer.title : offer.name, offer.name);
+  made.disabled = Boolean(offer.reason);
+  if (offer.reason) made.textContent += ` (cannot run: ${offer.reason})`;
+  return made;
+}
+
+// Selects trackers; names that are not offered, or cannot run, are left out.
+export function choose(first, second = "") {
+  const usable = (name) => offers.some((offer) => offer.name === name && !offer.reason);
+  const name = usable(first) ? first : offers.find((offer) => !offer.reason)?.name;
+  const radio = radios().find((one) => one.value === name);
+  if (radio) radio.checked = true;
+  else if (at("more")) at("more").value = name;
+  at("compare").value = usable(second) ? second : "";
+}
+
+export function chosen() {
+  const first = radios().find((radio) => radio.checked)?.value || at("more")?.value;
+  return [first, at("compare").value].filter((name, i, all) => name && all.indexOf(name) === i);
+}

@@ -1,0 +1,181 @@
+// A run from Track to its end: what the page asks of the server, and what it makes of the answers.
+import { answered, closeCamera, isCamera, latency, sendFrame, startOver } from "./camera.js";
+import { listVideos } from "./gallery.js";
+import { say, state } from "./page.js";
+import { RunData } from "./run_data.js";
+import { Connection, sentence, whenBack } from "./server.js";
+import { chosen } from "./trackers.js";
+import { redraw, show, showPictureOf, stopPlaying, videoLength } from "./viewer.js";
+
+export const connection = new Connection(heard, lost);
+const ask = (type, more = {}) => connection.send({ type, run: state.run?.id, ...more });
+const target = (box) => [{ id: 1, box }];
+
+function setPhase(phase) {
+  state.phase = phase;
+  if (phase === "idle") Object.assign(state, { paused: false, correcting: false, following: true });
+  redraw();
+}
+
+export async function start() {
+  const { video, choice } = state;
+  if (state.phase !== "idle") return false; // a second press must not start a second run
+  if (!video || !choice.box) {
+    say("Draw a box around what you want to follow first.", true);
+    return false;
+  }
+  stopPlaying();
+  startOver();
+  const trackers = chosen();
+  state.run = new RunData({ id: null, video: video.id, start: choice.frame, trackers, objects: target(choice.box) });
+  choice.used = true;
+  setPhase("starting");
+  say("Loading the tracker …");
+  try {
+    await connection.open();
+  } catch (error) {
+    state.run = null;
+    setPhase("idle");
+    say(error.message, true);
+    return false;
+  }
+  connection.send({ type: "start", video: video.id, frame: choice.frame, objects: state.run.objects, trackers });
+  return true;
+}
+
+async function heard(message, picture) {
+  const { run } = state;
+  if (message.type === "started" && run && run.id === null) {
+    run.id = message.run;
+    if (run.unwanted) ask("stop"); // Stop was pressed before the run had a name
+  } else if (message.type === "refused") {
+    say(sentence(message.message), true);
+    if (run?.id === null) giveUp();
+  } else if (message.run !== run?.id) {
+    if (message.type === "frame") connection.send({ type: "stop", run: message.run }); // nobody looks at that run any more
+    return;
+  } else if (message.type === "loaded") {
+    run.networks = message.networks;
+    if (isCamera()) await sendFrame(connection, 0);
+  } else if (message.type === "frame") {
+    await frameArrived(run, message, picture);
+  } else if (message.type === "end" || message.type === "error") {
+    ended(run, message);
+  }
+}
+
+async function frameArrived(run, message, blob) {
+  run.add(message);
+  state.phase = "running";
+  const picture = isCamera() ? await answered(message.index) : null;
+  if (state.following) showPictureOf(message.index, picture ?? await createImageBitmap(blob), message);
+  else redraw();
+  progress(run, message);
+  if (isCamera() && state.phase === "running") sendFrame(connection, message.index + 1);
+}
+
+function progress(run, message) {
+  if (state.correcting) return;
+  const of = message.of ? ` of ${message.of}` : "";
+  const parts = [`${state.paused ? "Paused at frame" : "Frame"} ${message.index + 1}${of}`];
+  const speed = run.speed();
+  if (speed) parts.push(`${speed < 10 ? speed.toFixed(1) : speed.toFixed(0)} fps`);
+  if (isCamera() && latency()) parts.push(`${latency().toFixed(0)} ms from camera to box`);
+  if (speed && message.of && !state.paused && message.index > run.start + 3) parts.push(`${timeLeft((message.of - message.index - 1) / speed)} left`);
+  say(parts.join(" · "));
+  document.title = message.of ? `${Math.round((100 * (message.index + 1)) / message.of)} % – Track your video` : "Track your video";
+}
+
+function timeLeft(seconds) {
+  if (seconds < 90) return `about ${Math.max(1, Math.round(seconds))} s`;
+  return `about ${Math.round(seconds / 60)} min`;
+}
+
+function ended(run, message) {
+  run.ended = message.reason ?? message.message;
+  setPhase("idle");
+  document.title = "Track your video";
+  const frames = `${message.frames} frame${message.frames === 1 ? "" : "s"} tracked`;
+  if (message.type === "error") say(`The tracker failed. ${sentence(message.message)}`, true);
+  else if (message.complete) say(`Done: ${frames}.`);
+  else if (message.reason === "stopped") say(`Stopped: ${frames}.`);
+  else say(`${frames}, then: ${sentence(message.reason)}`, true);
+  if (!run.count) giveUp();
+}
+
+function giveUp() {
+  state.run = null;
+  state.choice.used = false;
+  setPhase("idle");
+}
+
+function lost() {
+  const { run, phase } = state;
+  if (phase === "idle" && !run) return;
+  if (run) run.gone = true;
+  if (phase !== "idle") {
+    const where = run?.count ? ` at frame ${run.last + 1} of ${videoLength()}` : "";
+    if (run?.count) setPhase("idle");
+    else giveUp();
+    say(`The server has ended, or the connection was lost${where}. Waiting for it to come back …`, true);
+  }
+  whenBack(async ({ boot }) => {
+    const same = boot === state.boot;
+    state.boot = boot;
+    if (run) run.gone = !same;
+    const videos = await listVideos();
+    const there = isCamera() || videos.some((video) => video.id === state.video?.id);
+    if (!there) state.video = null;
+    redraw();
+    say(there ? "The server is back. Press Track to start again." : "The server is back, but this video is no longer there. Choose another, or upload it again.", !there);
+  });
+}
+
+export function stop() {
+  if (state.correcting) {
+    state.correcting = false;
+    say("Not corrected. Press space to go on.");
+    redraw();
+  } else if (state.run?.id === null) state.run.unwanted = true;
+  else if (state.phase !== "idle") ask("stop");
+}
+
+// Another video was chosen: what still arrives of this run is not for this view.
+export function abandon() {
+  if (state.phase !== "idle") ask("stop");
+  state.run = null;
+  if (isCamera()) closeCamera();
+  setPhase("idle");
+}
+
+export function togglePause() {
+  if (state.phase !== "running") return;
+  state.paused = !state.paused;
+  ask(state.paused ? "pause" : "resume");
+  if (!state.paused) Object.assign(state, { correcting: false, following: true });
+  else say(`Paused at frame ${state.shown + 1}.`);
+  redraw();
+}
+
+export function step() {
+  if (state.phase !== "running") return;
+  Object.assign(state, { paused: true, following: true });
+  ask("step");
+  redraw();
+}
+
+export function beginCorrection() {
+  if (state.phase !== "running") return;
+  if (!state.paused) { state.paused = true; ask("pause"); }
+  Object.assign(state, { correcting: true, following: false });
+  if (isCamera() || !state.run.has(state.shown)) { state.following = true; if (!isCamera()) show(state.run.last); }
+  say(`Draw the box where the target is in frame ${state.shown + 1}. Tracking goes on from there.`);
+  redraw();
+}
+
+export function correct(box) {
+  Object.assign(state, { correcting: false, following: true, paused: false });
+  ask("correct", { frame: state.shown, objects: target(box) });
+  ask("resume");
+  redraw();
+}

@@ -1,0 +1,59 @@
+"""One rule for threads."""
+import pytest
+import torch
+
+from pytracking.evaluation.tracker import Tracker
+from pytracking.utils import threads
+from pytracking.utils.device import wanted_engine
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch):
+    for name in ("OMP_NUM_THREADS", threads.VARIABLE, "PYTRACKING_ENGINE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(threads, "available_cores", lambda: 6)
+
+
+def test_order_of_who_decides(monkeypatch):
+    assert threads.most_threads() == 6
+    monkeypatch.setenv("OMP_NUM_THREADS", "3,2")
+    assert threads.most_threads() == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
+    assert threads.most_threads() == 6
+    monkeypatch.setenv(threads.VARIABLE, "4")
+    assert threads.most_threads() == 4
+    assert threads.most_threads(2) == 2
+
+
+@pytest.mark.parametrize("stated", ["0", "-1", "two"])
+def test_bad_numbers_name_the_setting(monkeypatch, stated):
+    monkeypatch.setenv(threads.VARIABLE, stated)
+    with pytest.raises(ValueError, match="PYTRACKING_CPU_THREADS"):
+        threads.most_threads()
+
+
+def test_workers_share_the_cores():
+    assert [threads.threads_of_each(workers) for workers in (0, 1, 2, 4, 9)] == [6, 6, 3, 1, 1]
+
+
+def test_engine_by_environment(monkeypatch):
+    assert wanted_engine("auto") == "auto"
+    monkeypatch.setenv("PYTRACKING_ENGINE", "torch")
+    assert wanted_engine("auto") == "torch" and wanted_engine("onnxruntime") == "onnxruntime"
+
+
+@pytest.mark.filterwarnings("ignore::pytracking.evaluation.tracker.FallbackWeightsWarning")
+def test_a_tracker_uses_its_own_threads_and_leaves_those_of_the_program(monkeypatch):
+    tracker = Tracker("rls_dimp", "default", network="dimp_mobile").create_tracker({"cpu_threads": 2})
+    assert tracker.torch_threads == 1
+    seen = []
+    monkeypatch.setattr(tracker, "cut_patch", lambda image: seen.append(torch.get_num_threads()) or 1 / 0)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        tracker.frame_number, tracker.state = 1, None
+        with pytest.raises(ZeroDivisionError):
+            tracker.track(None)
+        assert seen == [1] and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
