@@ -57,6 +57,8 @@ TRACKER = {
     "search_area_scale": 4.5,
     "box_refinement_space": "edges",
     "box_refinement_step_length": 0.1,  # of an energy, whose gradients are larger than those of an overlap
+    "interpolate_peak": True,
+    "refinement_weight": 0.3,  # smooths the box over frames; with 1 it follows look-alikes that pass by
     "train_skipping": 5,
     "learning_rate": 0.02,
 }
