@@ -48,7 +48,7 @@ class FilterOptimizer(nn.Module):
     def make_objective(
         self, features: Tensor, boxes: Tensor, score_size: tuple[int, int], filter_size: int, weight: Tensor
     ) -> FilterObjective:
-        """Problem of features (S, N, C, H, W), boxes (S, N, 4) and weights (1 or S, 1 or N, 1, 1), of any dtype."""
+        """The problem of features (S, N, C, H, W), boxes (S, N, 4) and weights (1 or S, 1 or N, 1, 1)."""
 
     @abstractmethod
     def step_factor(self) -> Tensor | float:
