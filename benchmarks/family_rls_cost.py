@@ -24,6 +24,7 @@ from pytracking.tracker.atom.objective import AtomObjective
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.learner import GradientDescentLearner
 from pytracking.tracker.dimp.params import AugmentationParams
+from pytracking.tracker.rls_atom.params import RlsAtomParams
 from pytracking.tracker.rls_dimp.learner import RlsLearner, VirtualInput
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
 
@@ -51,7 +52,7 @@ def main() -> None:
         problem, filters = full_problem(tracker), tracker.filters
         print(f"{family}: p = {filters.numel()}, frame without update {1e3 * frame:.1f} ms ({args.clock} clock)")
         bgd = GradientDescentLearner(1e-6)
-        budget = int(RlsDimpParams().p_memory_mib * MIB)
+        budget = int((RlsAtomParams if family == "atom" else RlsDimpParams)().p_memory_mib * MIB)
         rls = RlsLearner(1e-6, delta=1.0, beta=1.0, block_input=VirtualInput(), memory_budget=budget)
         for learner in (bgd, rls):
             learner.start(filters, torch.Generator())

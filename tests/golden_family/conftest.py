@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +12,6 @@ import pytest
 import torch
 
 from tests.golden_family.support import construct, read_frame
-
-# The golden runs' convolutions were oneDNN's for AVX2. Those for AVX-512 round differently (5e-6 of the features),
-# which ATOM's first frame amplifies a thousandfold. oneDNN reads it at its first convolution, so it is in time here.
-os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")
 
 
 @pytest.fixture(scope="session")

@@ -205,9 +205,9 @@ def stage(monkeypatch: pytest.MonkeyPatch, tracker: DimpTracker, golden: dict, l
 def settle_ties(monkeypatch: pytest.MonkeyPatch, tracker: DimpTracker, golden: dict, tolerance: float) -> None:
     """Where two pixels of ATOM's score map are equally high but for rounding, lets the golden run's choice count.
 
-    Learning amplifies the rounding of features (5e-6 between machines) to 2e-3 of the scores, which moves the peak of a
-    flat top by a pixel; the box moves along, and with it every later sample. The golden run's peak must be as high as
-    this run's within the tolerance of scores.
+    Learning amplifies the rounding of gradients to 2e-3 of the scores, which moves the peak of a flat top by a pixel;
+    the box moves along, and with it every later sample. The golden run's peak must be as high as this run's within the
+    tolerance of scores.
     """
     make, translations = tracker.make_localizer, iter(golden["translation"])
 

@@ -11,4 +11,5 @@ from pytracking.tracker.rls_dimp.params import RlsDimpParams
 class RlsAtomParams(RlsDimpParams):
     """RLS-ATOM's; ATOM's published values stand in :data:`pytracking.tracker.atom.params.ATOM`."""
 
+    p_memory_mib: float | None = 1.5  # 160 directions of ATOM's small filter, 1600 frames at the regular schedule
     classifier: AtomClassifier = field(default_factory=AtomClassifier)

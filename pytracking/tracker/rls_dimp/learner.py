@@ -49,10 +49,13 @@ class VirtualInput(BlockInput):
 
     def virtual_input(self, problem: FilterObjective, scores: Tensor, kernel: int) -> Tensor:
         """(p,), for filters of side ``kernel`` with these scores."""
-        weights = problem.input_weights(scores)[0]  # (N, h, w)
+        features, weights = problem.features[0], problem.input_weights(scores)[0]  # (N, C, H, W), (N, h, w)
+        if weights.stride()[1:] == (0, 0):  # one weight for all windows of a sample: the samples are added up first
+            features = (weights[:, 0, 0] @ features.flatten(1)).view(1, *features.shape[1:])
+            weights = torch.ones_like(scores[0, :1])
         whole = problem.whole_maps(weights, kernel)
-        mean = virtual_input_conv(problem.features[0], kernel, whole, rooted=True)
-        return mean * math.sqrt(whole.numel() / weights.numel())  # only scores that are used count in N M
+        mean = virtual_input_conv(features, kernel, whole, rooted=True)
+        return mean * math.sqrt(whole.numel() / scores.numel())  # only scores that are used count in N M
 
 
 class ReleasedVirtualInput(VirtualInput):
