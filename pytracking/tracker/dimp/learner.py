@@ -27,7 +27,8 @@ class OnlineLearner(ABC):
         self.losses = []
 
     def notice(self, index: int) -> None:
-        """Sample ``index`` of the memory is new, and what was there before is gone; for learners that count samples."""
+        """Sample ``index`` of the memory is new, and what was there before is gone. Most learners need not know."""
+        return
 
     @abstractmethod
     def update(self, problem: FilterObjective, filters: Tensor, num_iter: int) -> Tensor:

@@ -1,13 +1,13 @@
 """Beyond the paper: least squares over every position of every sample, solved instead of descended.
 
-The loss of a sample is ``sum_k v_k^2 (act(s_k) - y_k)^2`` over its positions, with s_k = w x_k. Linearised at the filter
-of the moment this is Gauss-Newton's ``sum_k d_k^2 (w x_k - t_k)^2`` with ``d = v act'(s)`` and
-``t = s - (act(s) - y) / act'(s)``: a linear regression, whose normal equations add up over samples. A sample is taken in
-once and may then leave the sample memory; what it said stays.
+The loss of a sample is ``sum_k v_k^2 (act(s_k) - y_k)^2`` over its positions, with s_k = w x_k. Linearised at the
+filter of the moment this is Gauss-Newton's ``sum_k d_k^2 (w x_k - t_k)^2`` with ``d = v act'(s)`` and
+``t = s - (act(s) - y) / act'(s)``: a linear regression, whose normal equations add up over samples. A sample is taken
+in once and may then leave the sample memory; what it said stays.
 
 The first frame's samples, the only ones whose boxes are known to be right, have equations of their own, so that their
-part of the whole cannot fade. With means M_0, M and Z_0, Z of the two sets and a the first one's part, an update takes a
-few steps of conjugate gradients from the current filter towards
+part of the whole cannot fade. With means M_0, M and Z_0, Z of the two sets and a the first one's part, an update takes
+a few steps of conjugate gradients from the current filter towards
 
     w (a M_0 + (1 - a) M + lambda I) = a Z_0 + (1 - a) Z.
 """
@@ -53,6 +53,7 @@ class ExactLearner(OnlineLearner):
         self.first = NormalEquations(filters[0].numel(), delta=0.0, **place)
         self.later = NormalEquations(filters[0].numel(), delta=0.0, beta=self.beta, **place)
         self._new: dict[int, None] = {}  # indices in the order in which they came
+        self._met_first = False
 
     def notice(self, index: int) -> None:
         self._new.pop(index, None)
@@ -64,15 +65,16 @@ class ExactLearner(OnlineLearner):
             raise ValueError("learner='exact' adds up squares; use 'rls' for another loss")
         scores = problem.scores(filters)
         self.losses = [problem.loss(filters, scores)]
-        if not self.first.steps:
+        if not self._met_first:
+            self._met_first = True
             for index in sorted(set(range(scores.shape[1])) - set(self._new)):
                 _take_in(self.first, problem.sample(index), scores[:, index : index + 1], filters.shape[-1])
         for index in list(self._new)[-self.most_samples :]:
             _take_in(self.later, problem.sample(index), scores[:, index : index + 1], filters.shape[-1])
         self._new.clear()
-        return self._solve(filters, float(problem.regularisation))
+        return self._solve(filters, problem.regularisation)
 
-    def _solve(self, filters: Tensor, ridge: float) -> Tensor:
+    def _solve(self, filters: Tensor, ridge: Tensor) -> Tensor:
         count = self.first.weight + self.later.weight
         if not count:
             return filters
