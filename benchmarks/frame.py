@@ -130,7 +130,8 @@ def rows(args: argparse.Namespace, dimp50: str) -> list[Row]:
 
 @contextlib.contextmanager
 def busy(count: int) -> Iterator[None]:
-    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    spin = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"  # ends with us, however we end
+    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(count)]
     try:
         yield
     finally:

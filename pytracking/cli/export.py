@@ -9,6 +9,8 @@ from typing import Any
 from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.utils.files import replacing
 
+DEFAULT_SCALE_STEP = 1.04  # for networks whose scale comes from box refinement, which the example leaves out
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", help="name of a bundled network, file name or path, e.g. dimp_mobile")
@@ -63,7 +65,7 @@ def _settings(params: Any, stride: int, kernel: int) -> dict[str, Any]:
         "steps": params.net_opt_iter,
         "threshold": params.target_not_found_threshold,
         "window": window,
-        "scale_step": params.scale_step or 1.04,
+        "scale_step": params.scale_step or DEFAULT_SCALE_STEP,
         "scale_weight": params.scale_weight,
         "scale_side": 2 * stride * round(params.scale_patch_part * params.image_sample_size / 32),
     }

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from pytracking.__main__ import main
+from pytracking.cli.export import DEFAULT_SCALE_STEP
 from pytracking.evaluation import get_dataset
 from pytracking.evaluation.tracker import Tracker
 from pytracking.tracker.dimp.dimp import DimpTracker
@@ -39,6 +40,8 @@ def expected_boxes(sequence) -> np.ndarray:
     network = load_dimp_network(spec.weights.file, torch.device("cpu"))
     recommended = {**network.metadata["tracker"], "use_iou_net": False, "update_classifier": False}
     recommended |= {"augmentation": ONE_SAMPLE, "device": "cpu"}
+    # Without box refinement the scale must come from the filter, also where the network recommends otherwise.
+    recommended |= {"scale_step": recommended.get("scale_step") or DEFAULT_SCALE_STEP, "interpolate_peak": True}
     params = dataclasses.replace(spec.get_parameters(), **recommended)
     tracker = DimpTracker(params, network)
     tracker.initialize(sequence.load_frame(0), {"init_bbox": sequence.ground_truth_rect[0]})

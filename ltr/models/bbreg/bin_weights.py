@@ -1,7 +1,7 @@
 """Precise RoI pooling weights of one set of boxes on two feature levels, with their derivatives in the corners.
 
 Refinement works on a handful of boxes, where the number of operations costs more than the arithmetic. So this is
-numpy, whose operations on a few numbers take a third of the time of torch's, and both levels and both axes share every
+numpy, whose operations on a few numbers take half the time of torch's, and both levels and both axes share every
 operation: their bins' edges stand after each other in one dimension, and the difference across the seam between the
 levels is computed along and never used.
 """

@@ -174,4 +174,4 @@ class DensityOptimizer(FilterOptimizer):
     ) -> DensityObjective:
         regularisation = self.filter_reg.square().clamp(min=self.min_filter_reg**2)
         label = self.label(boxes, score_size, filter_size)
-        return DensityObjective(features, label, weight, regularisation, self.softmax_reg)
+        return DensityObjective(features, label, weight.to(features), regularisation, self.softmax_reg)

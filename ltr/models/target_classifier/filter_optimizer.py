@@ -5,6 +5,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor, nn
 
 from ltr.models.target_classifier.filter_objective import FilterObjective
@@ -47,7 +48,7 @@ class FilterOptimizer(nn.Module):
     def make_objective(
         self, features: Tensor, boxes: Tensor, score_size: tuple[int, int], filter_size: int, weight: Tensor
     ) -> FilterObjective:
-        """The problem of features (S, N, C, H, W) with boxes (S, N, 4) and sample weights (1 or S, 1 or N, 1, 1)."""
+        """The problem of features (S, N, C, H, W), boxes (S, N, 4) and weights (1 or S, 1 or N, 1, 1)."""
 
     @abstractmethod
     def step_factor(self) -> Tensor | float:
@@ -70,7 +71,7 @@ class FilterOptimizer(nn.Module):
             raise ValueError(f"boxes {tuple(boxes.shape)} do not fit features {tuple(features.shape)}: one xywh each")
         count = features.shape[1]
         if sample_weight is None:
-            weight = features.new_full((1, 1, 1, 1), 1 / count)
+            weight = torch.full((1, 1, 1, 1), 1 / count, dtype=torch.float64)  # its root is rounded once, as published
         else:
             weight = sample_weight.reshape(-1, count, 1, 1)
         height, width = features.shape[-2:]

@@ -46,7 +46,7 @@ def correlate_with_residual(features: Tensor, residuals: Tensor, kernel: int) ->
 
 
 def _shifts(maps: Tensor, kernel: int) -> Tensor:
-    """All k x k shifts of maps (..., H', W') as a view (..., k, k, H, W); torch's unfold takes three times as long."""
+    """All k x k shifts of maps (..., H', W') as a view (..., k, k, H, W); torch's unfold takes six times as long."""
     padded = functional.pad(maps, [kernel - 1 - kernel // 2] * 4)
     height, width = (length - kernel + 1 for length in padded.shape[-2:])
     return padded.unfold(-2, height, 1).unfold(-2, width, 1)

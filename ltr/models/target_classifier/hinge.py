@@ -64,4 +64,4 @@ class HingeOptimizer(FilterOptimizer):
     ) -> TargetObjective:
         distance = centre_distance(boxes, score_size, filter_size, self.feature_stride)
         maps = self.maps(gaussian(distance, self.gauss_sigma))
-        return TargetObjective(features, maps, weight.sqrt(), self.residual_module.filter_reg.square())
+        return TargetObjective(features, maps, weight.sqrt().to(features), self.residual_module.filter_reg.square())

@@ -99,5 +99,5 @@ class SteepestDescentOptimizer(FilterOptimizer):
         self, features: Tensor, boxes: Tensor, score_size: tuple[int, int], filter_size: int, weight: Tensor
     ) -> TargetObjective:
         return TargetObjective(
-            features, self.maps(boxes, score_size, filter_size), weight.sqrt(), self.regularisation()
+            features, self.maps(boxes, score_size, filter_size), weight.sqrt().to(features), self.regularisation()
         )

@@ -7,7 +7,7 @@ import { titleOf } from "./trackers.js";
 const MEBI = 2 ** 20;
 const KNOWN = {
   rank: { title: "Rank of P", line: "How many directions of the past the learner protects.", text: (x) => x.toFixed(0) },
-  nbytes: { title: "Size of P", line: "Memory of the past; it does not grow with the video.", text: (x) => `${(x / MEBI).toFixed(1)} MiB` },
+  nbytes: { title: "Size of P", line: "How much memory the past takes.", text: (x) => `${(x / MEBI).toFixed(1)} MiB` },
   error_bound: { title: "Error bound of P", line: "At most this far from the exact inverse.", text: (x) => x.toPrecision(2) },
   margin: { title: "Margin on the past", line: "How well the model still tells old samples of the target apart.", text: (x) => x.toFixed(2) },
   loss: { title: "Loss", line: "On the samples in memory, when the last update started.", text: (x) => x.toPrecision(2) },
