@@ -101,6 +101,8 @@ def _command(args: argparse.Namespace) -> int:
     if args.command in ("plan", "run"):
         state_most_threads(args.cpu_threads)
     jobs = jobs_of(experiment, selection)
+    if any(benchmark.protocol == "memory" for benchmark in experiment.benchmarks):
+        return _probe(experiment, jobs, args)
     if args.command == "plan":
         plans = [plan for job in jobs for plan in plan_job(job, args.workers, probe=not args.no_probe)]
         print(plan_table(plans, [str(problem) for job in jobs for problem in job.problems], args.workers))
@@ -114,6 +116,17 @@ def _command(args: argparse.Namespace) -> int:
             print("\n".join(run_experiment(experiment, jobs, **options)))
         return 0
     return _report(experiment, jobs, args)
+
+
+def _probe(experiment, jobs: list[Job], args: argparse.Namespace) -> int:
+    from experiments.memory_report import run_memory_probe
+
+    if args.command != "run" or args.family != "dimp":
+        command = f"python -m experiments run {experiment.name}"
+        raise ValueError(f"'{experiment.name}' is run and reported at once, for DiMP's learners: {command}")
+    for job in jobs:
+        print(run_memory_probe(experiment, job))
+    return 0
 
 
 def _engine(args: argparse.Namespace) -> contextlib.AbstractContextManager:

@@ -23,7 +23,7 @@ class Benchmark:
     sequences: tuple[str, ...] | None = None  # only these of the dataset; a --dataset given instead is taken whole
     metrics: tuple[str, ...]  # columns, e.g. "success", "precision"; see experiments.scoring
     rule: str = DEFAULT_RULE  # evaluator rule, printed with every table
-    protocol: str = "ope"  # "ope": one pass, scored here; "server": packed for upload; "vot": reset-based
+    protocol: str = "ope"  # "ope": one pass, scored here; "server": packed for upload; "vot": resets; "memory": probe
     why: str = ""  # a remark for the report
 
 

@@ -1,4 +1,5 @@
-"""Recursive least squares for PyTorch: the matrix P_n, the exact estimator, and a preconditioner for any network."""
+"""Recursive least squares for PyTorch: P_n and Phi_n, the exact estimator, and a preconditioner for any network."""
+from .conjugate_gradients import conjugate_gradients
 from .errors import (
     ForgettingOverflowError,
     HyperparameterError,
@@ -12,6 +13,7 @@ from .errors import (
     UnsupportedModuleError,
 )
 from .inverse_correlation import InverseCorrelation
+from .normal_equations import NormalEquations
 from .preconditioner import RLSPreconditioner
 from .regressor import RLSRegressor
 from .virtual_inputs import virtual_input_conv, virtual_input_linear
@@ -22,6 +24,7 @@ __all__ = [
     "InverseCorrelation",
     "MissingGradientError",
     "NonFiniteInputError",
+    "NormalEquations",
     "PositiveDefinitenessError",
     "PositiveDefinitenessWarning",
     "RLSError",
@@ -30,6 +33,7 @@ __all__ = [
     "ShapeError",
     "StateMismatchError",
     "UnsupportedModuleError",
+    "conjugate_gradients",
     "virtual_input_conv",
     "virtual_input_linear",
 ]

@@ -35,6 +35,8 @@ ALLOWED = {
     r"pytracking\.web": r"pytracking\.(evaluation|analysis|utils|video)",
     r"pytracking\.(cli|run_\w+|__main__)": r"pytracking$|ltr\.(engine|weights|download|checkpoint)"
     r"|pytracking\.(evaluation|analysis|features|utils|vot|video|web|cli|run_\w+)",
+    # The probe asks what a learner knows, so it looks inside the one tracker that has exchangeable learners.
+    r"experiments\.memory_probe": r"pytracking\.(evaluation|tracker\.dimp)|ltr\.models",
     r"experiments": r"pytracking\.(evaluation|analysis|vot|utils)",
 }
 FORBIDDEN_AT_TOP = {"torchvision"}

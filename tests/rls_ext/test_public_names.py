@@ -8,12 +8,16 @@ NAMES = {
     "InverseCorrelation", "RLSPreconditioner", "RLSRegressor", "virtual_input_conv", "virtual_input_linear",
     "RLSError", "ShapeError", "HyperparameterError", "NonFiniteInputError", "PositiveDefinitenessError",
     "PositiveDefinitenessWarning", "ForgettingOverflowError", "StateMismatchError", "UnsupportedModuleError",
-    "MissingGradientError",
+    "MissingGradientError", "NormalEquations", "conjugate_gradients",
 }
 MEMBERS = {
     "InverseCorrelation": {
         "update", "precondition", "gain", "dense", "reset", "steps", "rank", "nbytes", "state_dict", "load_state_dict",
         "to", "dtype", "device", "current_form",
+    },
+    "NormalEquations": {
+        "update", "product", "solve", "solve_exactly", "dense", "targets", "reset", "nbytes", "state_dict",
+        "load_state_dict", "to", "dtype", "device",
     },
     "RLSRegressor": {"update", "predict", "reset", "state_dict", "load_state_dict"},
     "RLSPreconditioner": {

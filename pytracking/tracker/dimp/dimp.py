@@ -272,7 +272,7 @@ class DimpTracker(BaseTracker):
         if trusted:
             box = torch.tensor(frame.box_in_patch(self.state.pos, self.state.size), dtype=torch.float32)
             rate = params.hard_negative_learning_rate if flag == "hard_negative" else None
-            self.memory.add(features, box.to(self.device), rate)
+            self.learner.notice(self.memory.add(features, box.to(self.device), rate))
         num_iter = 0
         if flag == "hard_negative":
             num_iter = params.net_opt_hn_iter

@@ -26,6 +26,10 @@ class OnlineLearner(ABC):
         """Forgets everything: a new sequence starts with these filters, and draws what is random from ``generator``."""
         self.losses = []
 
+    def notice(self, index: int) -> None:
+        """Sample ``index`` of the memory is new, and what was there before is gone. Most learners need not know."""
+        return
+
     @abstractmethod
     def update(self, problem: FilterObjective, filters: Tensor, num_iter: int) -> Tensor:
         """Filters after one update stage of ``num_iter`` recursions."""
@@ -98,6 +102,9 @@ class MovingAverageLearner(OnlineLearner):
     def start(self, filters: Tensor, generator: torch.Generator) -> None:
         super().start(filters, generator)
         self.learner.start(filters, generator)
+
+    def notice(self, index: int) -> None:
+        self.learner.notice(index)
 
     def update(self, problem: FilterObjective, filters: Tensor, num_iter: int) -> Tensor:
         learnt = self.learner.update(problem, filters, num_iter)

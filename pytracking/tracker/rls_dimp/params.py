@@ -12,18 +12,21 @@ from pytracking.tracker.dimp.params import DimpParams
 class RlsDimpParams(DimpParams):
     """The paper's RLS-DiMP for short-term benchmarks; parameter files state what they change."""
 
-    learner: Literal["rls"] = compared("rls")
+    learner: Literal["rls", "exact"] = compared("rls")  # the paper's, or every position in the normal equations
     net_opt_update_iter: int = 5  # recursions of a regular update
     update_when_lost: bool = True  # Algorithm 2 updates every 20th frame, whatever the flag
 
     delta: float = 0.1  # P_0 = I / delta
-    beta: float = 1.0  # forgetting factor of P; 1 forgets nothing
+    beta: float = 1.0  # forgetting factor of P, or of an exact learner's samples; 1 forgets nothing
     block_input: Literal["virtual", "released", "block"] = "virtual"  # how an update's samples enter P, see learner.py
     block_rows: int = 32  # positions that are drawn at each update for block_input="block"
     reset_every: int | None = None  # P starts again after this many updates; None: never
     p_form: Literal["auto", "factored", "dense"] = "auto"  # representation of P, see rls_ext
     p_dtype: Literal["float16", "float32", "float64"] = "float32"
     p_memory_mib: float | None = 6.75  # most that P may hold; None: no limit. Does not apply to a dense P
+
+    exact_iterations: int = 3  # conjugate gradient steps of an update with learner="exact"
+    exact_samples: int = 1  # most new samples that an update takes in with learner="exact", the newest ones
 
 
 # Where the released code departs from the paper. It also keeps P in float16, which p_form="dense", p_dtype="float16"

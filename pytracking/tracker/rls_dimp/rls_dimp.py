@@ -5,6 +5,7 @@ import torch
 
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.learner import MovingAverageLearner, OnlineLearner
+from pytracking.tracker.rls_dimp.exact_learner import ExactLearner
 from pytracking.tracker.rls_dimp.learner import (
     BlockInput,
     ReleasedVirtualInput,
@@ -26,8 +27,21 @@ class RlsDimpTracker(DimpTracker):
 
 def make_rls_learner(params: RlsDimpParams) -> OnlineLearner:
     """The learner that the parameters describe, for any loss."""
+    if params.learner == "exact":
+        learner = ExactLearner(
+            beta=params.beta,
+            first_part=params.init_samples_minimum_weight,
+            iterations=params.exact_iterations,
+            most_samples=params.exact_samples,
+        )
+    else:
+        learner = _make_preconditioned(params)
+    return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
+
+
+def _make_preconditioned(params: RlsDimpParams) -> RlsLearner:
     limited = params.p_memory_mib is not None and params.p_form != "dense"
-    learner = RlsLearner(
+    return RlsLearner(
         params.step_length * params.step_factor,
         delta=params.delta,
         beta=params.beta,
@@ -37,7 +51,6 @@ def make_rls_learner(params: RlsDimpParams) -> OnlineLearner:
         dtype=getattr(torch, params.p_dtype),
         memory_budget=int(params.p_memory_mib * 2**20) if limited else None,
     )
-    return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
 
 
 def _make_block_input(params: RlsDimpParams) -> BlockInput:

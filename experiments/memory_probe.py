@@ -1,0 +1,139 @@
+"""The memory probe: all learners walk along a sequence with the true boxes and are asked what they remember.
+
+Tracking results mix what a learner remembers with where its tracker happened to look. Here the patches are cut around
+the true box of the frame before, so every learner gets the same samples; the features are computed once. At regular
+times the filter of each is tried on frames of long ago, on recent ones and on the next.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ltr.models.target_classifier import FilterObjective
+from ltr.models.target_classifier.filtering import apply_filter
+from ltr.models.target_classifier.objective import centre_distance
+from pytracking.evaluation import Sequence
+from pytracking.tracker.dimp.dimp import DimpTracker
+from pytracking.tracker.dimp.geometry import TargetState
+from pytracking.tracker.dimp.guard import UpdateGuard
+from pytracking.tracker.dimp.memory import SampleMemory
+
+NEAR = 1.0  # the score at the target is the highest within this distance of its centre, cells
+FAR = 3.0  # and elsewhere begins here: the target is about three cells wide
+SPANS = ("past", "recent", "next")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When filters are tried, and on what; in frames."""
+
+    every: int = 25  # between two trials
+    frames: int = 25  # of each span that a filter is tried on
+    past: int = 100  # the past ends this long ago
+
+    @property
+    def shortest(self) -> int:
+        """Frames after the first that a sequence must have."""
+        return self.past + 2 * self.frames
+
+    def trials(self, count: int) -> Iterator[tuple[int, dict[str, list[int]]]]:
+        """How many of ``count`` frames the learners have seen at each trial, and the frames of each span."""
+        for seen in range(self.past + self.frames, count - self.frames + 1, self.every):
+            old = np.linspace(0, seen - self.past - 1, self.frames).round().astype(int)
+            yield seen, {
+                "past": old.tolist(),
+                "recent": list(range(seen - self.frames, seen)),
+                "next": list(range(seen, seen + self.frames)),
+            }
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Samples of one sequence: the first frame's with the filter learnt from them, then one for each frame."""
+
+    filters: Tensor  # (1, C, k, k)
+    first_features: Tensor  # (n, C, h, w)
+    first_boxes: Tensor  # (n, 4) x y w h in the patch, pixels
+    features: Tensor  # (m, C, h, w)
+    boxes: Tensor  # (m, 4)
+
+
+@torch.no_grad()
+def walk_along(sequence: Sequence, tracker: DimpTracker, schedule: Schedule) -> Walk:
+    """The sequence's samples as this tracker would cut them if it never erred. Frames without a box are left out.
+
+    Raises:
+        ValueError: if the sequence has too few frames with a box.
+    """
+    truth = sequence.ground_truth_rect
+    known = np.flatnonzero(np.isfinite(truth).all(axis=1) & (truth[:, 2:] > 0).all(axis=1))
+    if len(known) <= schedule.shortest or known[0] != 0:
+        needed = schedule.shortest + 1
+        raise ValueError(f"{sequence.label}: the probe needs {needed} frames with boxes, from the first on")
+    image = sequence.load_frame(0)
+    tracker.initialize(image, {"init_bbox": truth[0].tolist(), "seed": 0})
+    features, boxes = [], []
+    for before, index in zip(known, known[1:], strict=False):
+        image = sequence.load_frame(index)
+        _place(tracker.state, truth[before], image.shape[:2])
+        patch, frame = tracker.cut_patch(image)
+        features.append(tracker.sample_features(tracker.network.backbone_features(tracker.network.normalise(patch))))
+        target = TargetState.from_box(truth[index], image.shape[:2], tracker.patch_size, 1.0)
+        boxes.append(torch.tensor(frame.box_in_patch(target.pos, target.size), dtype=torch.float32))
+    first = tracker.memory
+    boxes = torch.stack(boxes).to(first.boxes)
+    return Walk(tracker.filters, first.features.clone(), first.boxes.clone(), torch.cat(features), boxes)
+
+
+def _place(state: TargetState, box: np.ndarray, image_size: tuple[int, int]) -> None:
+    """Moves a tracker's state to a box."""
+    other = TargetState.from_box(box, image_size, state.base_size, 1.0)
+    state.pos, state.image_size = other.pos, other.image_size
+    state.resize(other.size, rescale=True)
+
+
+@torch.no_grad()
+def remembered(walk: Walk, tracker: DimpTracker, schedule: Schedule, *, learns: bool = True) -> dict[str, np.ndarray]:
+    """Span -> margins of the tracker's learner on its frames at every trial, (trials, frames).
+
+    Args:
+        walk: the samples.
+        tracker: whose learner and schedule of updates is tried; where it looks does not matter.
+        schedule: when it is tried.
+        learns: False keeps the first frame's filter.
+    """
+    params, guard = tracker.params, UpdateGuard("the probe goes on with the filter from before")
+    memory = SampleMemory(
+        walk.first_features,
+        walk.first_boxes,
+        size=params.sample_memory_size,
+        learning_rate=params.learning_rate,
+        init_samples_minimum_weight=params.init_samples_minimum_weight,
+    )
+    filters, found = walk.filters, {span: [] for span in SPANS}
+    tracker.learner.start(filters, torch.Generator().manual_seed(0))
+    trials = dict(schedule.trials(len(walk.features)))
+    for seen in range(1, len(walk.features) + 1 if trials else 0):
+        if learns:
+            tracker.learner.notice(memory.add(walk.features[seen - 1 : seen], walk.boxes[seen - 1]))
+        if learns and seen % params.train_skipping == 0:
+            problem: FilterObjective = tracker.network.objective(memory.features, memory.boxes, memory.weights)
+            filters = guard.choose(
+                problem, filters, tracker.learner.update(problem, filters, params.net_opt_update_iter)
+            )
+        for span, frames in trials.get(seen, {}).items():
+            stride = tracker.network.feature_stride
+            found[span].append(margins(filters, walk.features[frames], walk.boxes[frames], stride).cpu().numpy())
+    return {span: np.array(values) for span, values in found.items()}
+
+
+def margins(filters: Tensor, features: Tensor, boxes: Tensor, feature_stride: int) -> Tensor:
+    """Score at the target minus the highest elsewhere (n,), for features (n, C, h, w) with boxes (n, 4)."""
+    scores = apply_filter(features[None], filters)[0]
+    distance = centre_distance(boxes[None], tuple(scores.shape[-2:]), filters.shape[-1], feature_stride)[0]
+    at_target = scores.masked_fill(distance > NEAR, -torch.inf).amax((1, 2))
+    return at_target - scores.masked_fill(distance < FAR, -torch.inf).amax((1, 2))

@@ -1,0 +1,123 @@
+"""Runs the memory probe for an experiment's rows; its table, differences and figure."""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.definition import Experiment
+from experiments.memory_probe import FAR, NEAR, SPANS, Schedule, remembered, walk_along
+from experiments.running import NothingToRunError
+from experiments.selection import Job
+from pytracking.analysis.plots import save_figure
+from pytracking.analysis.statistics import compare_paired, mean_and_interval
+from pytracking.analysis.tables import Number, Table
+from pytracking.evaluation.environment import env_settings
+from pytracking.utils.files import write_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FIRST_FILTER = "first frame's filter"
+COMPARED = "exact"
+Values = dict[str, dict[str, np.ndarray]]  # row label -> "past margin", "past hits", ... -> of each sequence (n,)
+
+
+def run_memory_probe(experiment: Experiment, job: Job, schedule: Schedule | None = None) -> str:
+    """Probes the job's learners on its sequences; writes report.md, values.json and the figure; returns the report.
+
+    Raises:
+        NothingToRunError: if something is missing, or no sequence is long enough.
+    """
+    schedule = schedule or Schedule()
+    if job.problems:
+        raise NothingToRunError("\n".join(map(str, job.problems)))
+    long_enough = [sequence for sequence in job.sequences if len(sequence) > schedule.shortest]
+    if not long_enough:
+        raise NothingToRunError(f"the probe needs sequences of more than {schedule.shortest} frames; there is none")
+    values = _probe(job, long_enough, schedule)
+    names = [sequence.name for sequence in long_enough]
+    tables = [value_table(values, names, schedule)]
+    if COMPARED in values and len(values) > 1:
+        tables.append(difference_table(values))
+    made_by = f"Made by `{job.selection.run_command(experiment)}`."
+    lines = [f"# {experiment.title}", "", made_by, ""]
+    lines += [text for table in tables for text in (table.render("markdown"), "")]
+    text = "\n".join([*lines, "![retention against adaptation](memory.png)"]) + "\n"
+    name = "-".join(filter(None, [experiment.name, job.selection.file_name]))
+    folder = Path(env_settings().results_path) / "reports" / name
+    write_text(folder / "report.md", text)
+    stored = {label: {kind: each.tolist() for kind, each in kinds.items()} for label, kinds in values.items()}
+    write_text(folder / "values.json", json.dumps({"sequences": names, "values": stored}, indent=1))
+    save_figure(draw_figure(values), folder / "memory.png")
+    return f"{text}\nwritten: {folder}"
+
+
+def _probe(job: Job, sequences: list, schedule: Schedule) -> Values:
+    trackers = {label: runs[0].create_tracker() for label, runs in job.trackers.items()}
+    base = next(iter(trackers.values()))
+    rows = {FIRST_FILTER: base} | trackers
+    columns: dict[str, dict[str, list[float]]] = {label: {} for label in rows}
+    for number, sequence in enumerate(sequences, start=1):
+        print(f"{number}/{len(sequences)} {sequence.name}: {len(sequence)} frames", flush=True)
+        walk = walk_along(sequence, base, schedule)
+        for label, tracker in rows.items():
+            found = remembered(walk, tracker, schedule, learns=label != FIRST_FILTER)
+            for span, margin in found.items():
+                columns[label].setdefault(f"{span} margin", []).append(float(margin.mean()))
+                columns[label].setdefault(f"{span} hits", []).append(float((margin > 0).mean()))
+    return {label: {kind: np.array(each) for kind, each in kinds.items()} for label, kinds in columns.items()}
+
+
+def value_table(values: Values, names: list[str], schedule: Schedule) -> Table:
+    """Mean margins and hit rates over sequences, with their intervals."""
+    kinds = [f"{span} {measure}" for measure in ("margin", "hits") for span in SPANS]
+    table = Table(f"{len(names)} sequences: {', '.join(names)}", ["learner", *kinds])
+    for label, found in values.items():
+        table.rows.append([label, *(Number(*mean_and_interval(found[kind]), 3) for kind in kinds)])
+    table.notes += [
+        f"margin: highest score within {NEAR:g} cell of the target's centre minus the highest {FAR:g} or more cells "
+        "away; hits: frames with a positive margin",
+        f"past: {schedule.frames} frames spread over everything more than {schedule.past} frames ago; recent: the last "
+        f"{schedule.frames}; next: the coming {schedule.frames}; tried every {schedule.every} frames",
+        "± : 95 % interval of the mean over sequences (Student's t)",
+    ]
+    return table
+
+
+def difference_table(values: Values) -> Table:
+    """The exact learner minus every other row, paired over sequences."""
+    header = ["against", "past", "past, 95 %", "next", "next, 95 %", "better on (past)"]
+    table = Table(f"{COMPARED} minus the others, margins", header)
+    for label, found in values.items():
+        if label != COMPARED:
+            past, following = (
+                compare_paired(values[COMPARED][kind], found[kind]) for kind in ("past margin", "next margin")
+            )
+            cells = [Number(past.difference, decimals=3), past.interval]
+            cells += [Number(following.difference, decimals=3), following.interval, past.wins]
+            table.rows.append([label, *cells])
+    table.notes.append("intervals: bootstrap over sequences, not corrected for the number of comparisons")
+    return table
+
+
+def draw_figure(values: Values) -> Figure:
+    """One point for each learner: its margin on the past against that on the next frames."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.6, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for place, (label, found) in enumerate(values.items()):
+        (x, across), (y, up) = (mean_and_interval(found[kind]) for kind in ("next margin", "past margin"))
+        bars = {} if np.isnan(across) else {"xerr": across, "yerr": up}
+        axes.errorbar(x, y, fmt="o", markersize=4, color=f"C{place % 10}", elinewidth=0.5, **bars)
+        axes.annotate(label, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=7)
+    axes.set_xlabel("adaptation: margin on the next frames", fontsize=8)
+    axes.set_ylabel("retention: margin on the past", fontsize=8)
+    axes.tick_params(labelsize=7)
+    axes.grid(color="0.88", linewidth=0.6)
+    return figure

@@ -1,0 +1,26 @@
+"""Beyond the paper: what a learner's filter still knows of the past, and how well it fits what comes next.
+
+Not a tracking experiment: every learner is given the same samples with the true boxes (``experiments.memory_probe``).
+``--dataset folder:PATH`` takes real sequences, ``--sequences lantern_long`` the demo's long one.
+"""
+from experiments.definition import Benchmark, Experiment
+from experiments.tables.mini import DIMP_NETWORK, DIMP_TRACKERS, METRICS, on_network
+
+TRACKERS = DIMP_TRACKERS | {
+    "RLS-DiMP released": "rls_dimp:reference",
+    "RLS-DiMP block": "rls_dimp:block",
+    "RLS-DiMP beta 0.99": "rls_dimp:beta_099",
+    "exact": "rls_dimp:exact",
+    "exact window": "rls_dimp:exact_window",
+}
+
+EXPERIMENT = Experiment(
+    name="memory",
+    title="What learners remember: margins on past and coming frames",
+    runs=1,
+    benchmarks=(
+        Benchmark(
+            dataset="demo", trackers=on_network(TRACKERS, DIMP_NETWORK), metrics=METRICS, protocol="memory"
+        ),
+    ),
+)

@@ -1,0 +1,235 @@
+"""Recursive least squares in information form: the matrix Phi_n itself instead of its inverse P_n."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from .conjugate_gradients import conjugate_gradients
+from .errors import (
+    HyperparameterError,
+    NonFiniteInputError,
+    PositiveDefinitenessError,
+    ShapeError,
+    StateMismatchError,
+)
+
+DTYPES = (torch.float32, torch.float64)
+_BLOCK = 512  # columns of Phi that are computed at once; of two blocks that mirror each other only one is
+
+
+class NormalEquations:
+    """Phi_n and Z_n, whose solution W_n = Z_n Phi_n^-1 minimises Eq. costfunctionLS over everything seen.
+
+        Phi_0 = delta I,    Phi_n = beta Phi_(n-1) + X_n^T X_n,    Z_0 = 0,    Z_n = beta Z_(n-1) + Y_n^T X_n.
+
+    Phi_n is the inverse of ``InverseCorrelation``'s P_n, and W_n is ``RLSRegressor``'s. An update costs b p^2 for a
+    block of b rows whatever their rank, never loses positive definiteness, and no direction grows out of its dtype. The
+    estimate costs a solve: a few steps of conjugate gradients from the last one, or a Cholesky decomposition.
+
+    The blocks' weights sum to ``weight`` = 1 + beta + ... + beta^(n-1), so (Phi_n - delta beta^n I) / weight is the
+    mean of X^T X: over all n blocks for beta = 1, over a window of about 1 / (1 - beta) of them otherwise.
+
+    Args:
+        dim: p, the length of an input.
+        outputs: q, the length of a target.
+        delta: Weight of |W|^2 in the cost, forgotten with time when beta < 1. May be 0: then ``ridge`` has to make the
+            solution unique until the inputs have seen every direction.
+        beta: Forgetting factor in (0, 1]; 1 forgets nothing.
+        dtype: float32 or float64, of Phi, Z and W.
+        device: Where they live.
+
+    On the CPU bad inputs raise at once. On other devices a check would wait for the device at every update, so there a
+    block with a non-finite number counts as zero.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        outputs: int = 1,
+        *,
+        delta: float,
+        beta: float = 1.0,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str | None = None,
+    ) -> None:
+        for name, value in (("dim", dim), ("outputs", outputs)):
+            if int(value) != value or value < 1:
+                raise HyperparameterError(f"{name} must be a positive integer, got {value}")
+        if not (delta >= 0 and math.isfinite(delta)):
+            raise HyperparameterError(f"delta must be finite and not negative (Phi_0 = delta I), got {delta}")
+        if not 0 < beta <= 1:
+            raise HyperparameterError(f"beta must lie in (0, 1], got {beta}")
+        self.dim, self.outputs, self.delta, self.beta = int(dim), int(outputs), float(delta), float(beta)
+        place = torch.empty(0, device=device).device  # names the current device, as "cuda" alone does not
+        self._matrix = torch.zeros(self.dim, self.dim, dtype=_checked(dtype), device=place)  # Phi - delta beta^n I
+        self._targets = torch.zeros(self.outputs, self.dim, dtype=dtype, device=place)
+        self.steps, self.weight = 0, 0.0
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of Phi, Z and W."""
+        return self._matrix.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where they live."""
+        return self._matrix.device
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that Phi and Z hold."""
+        return self._matrix.nbytes + self._targets.nbytes
+
+    @property
+    def targets(self) -> Tensor:
+        """Z_n (q, p)."""
+        return self._targets.clone()
+
+    def dense(self) -> Tensor:
+        """Phi_n as a (p, p) tensor of its own."""
+        return self._with_ridge(0.0, self.dtype)
+
+    def _with_ridge(self, ridge: float, dtype: torch.dtype) -> Tensor:
+        matrix = self._matrix.to(dtype, copy=True)
+        matrix.diagonal().add_(self._sigma + ridge)
+        return matrix
+
+    @property
+    def _sigma(self) -> float:
+        return self.delta * self.beta**self.steps
+
+    def reset(self) -> None:
+        """Forget everything: Phi = delta I, Z = 0, steps = 0."""
+        self._matrix.zero_()
+        self._targets.zero_()
+        self.steps, self.weight = 0, 0.0
+
+    def update(self, x: Tensor, y: Tensor) -> None:
+        """Learn from one pair, x (p,) and y (q,), or from a block, X (b, p) and Y (b, q), as one forgetting step.
+
+        Rows that count more than others come multiplied by the root of their weight, x as well as y.
+
+        Raises:
+            ShapeError: x and y are not such a pair.
+            NonFiniteInputError: NaN, infinity, or numbers whose squares do not fit the dtype (on the CPU; elsewhere
+                such a block counts as zero). Phi and Z are left as they were.
+        """
+        p, q = self.dim, self.outputs
+        if x.dim() not in (1, 2) or x.shape[-1] != p or y.shape != (*x.shape[:-1], q):
+            got = f"got {tuple(x.shape)}, {tuple(y.shape)}"
+            raise ShapeError(f"x, y must be ({p},), ({q},) or (b, {p}), (b, {q}); {got}")
+        inputs, answers = self._checked_block(x.detach().to(self._matrix), y.detach().to(self._matrix))
+        if self.beta != 1.0:
+            self._matrix.mul_(self.beta)
+            self._targets.mul_(self.beta)
+        self._add_products(inputs)
+        self._targets.addmm_(answers.T, inputs)
+        self.steps, self.weight = self.steps + 1, self.beta * self.weight + 1.0
+
+    def _checked_block(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        inputs, answers = x.reshape(-1, self.dim), y.reshape(-1, self.outputs)
+        fits = torch.isfinite(inputs.square().sum() + answers.square().sum())  # bounds every product of two of them
+        if self.device.type != "cpu":
+            return torch.where(fits, inputs, 0), torch.where(fits, answers, 0)
+        if not bool(fits):
+            raise NonFiniteInputError(
+                f"x or y holds NaN, infinity or numbers too large for {self.dtype}; "
+                f"Phi is unchanged after {self.steps} steps"
+            )
+        return inputs, answers
+
+    def _add_products(self, inputs: Tensor) -> None:
+        """Phi <- Phi + X^T X, each pair of blocks of columns once."""
+        for start in range(0, self.dim, _BLOCK):
+            here, after = slice(start, start + _BLOCK), slice(start + _BLOCK, None)
+            self._matrix[here, start:].addmm_(inputs[:, here].T, inputs[:, start:])
+            self._matrix[after, here] = self._matrix[here, after].T
+
+    def product(self, rows: Tensor) -> Tensor:
+        """rows Phi_n for rows (..., p) of its dtype."""
+        if rows.dim() == 0 or rows.shape[-1] != self.dim:
+            raise ShapeError(f"rows must be (..., {self.dim}), got {tuple(rows.shape)}")
+        if rows.numel() == self.dim:
+            return (self._matrix @ rows.flatten()).view_as(rows) + self._sigma * rows  # twice as fast as a row times it
+        return rows @ self._matrix + self._sigma * rows
+
+    def solve(self, start: Tensor | None = None, iterations: int | None = None, *, ridge: float = 0.0) -> Tensor:
+        """W (q, p) after conjugate gradient steps towards W (Phi_n + ridge I) = Z_n.
+
+        Args:
+            start: (q, p), e.g. the last W; zeros by default.
+            iterations: steps; p by default, which is exact but for rounding.
+            ridge: more weight of |W|^2, which is not remembered.
+        """
+        start = torch.zeros_like(self._targets) if start is None else start.detach().to(self._targets)
+        if start.shape != self._targets.shape:
+            raise ShapeError(f"start must be {tuple(self._targets.shape)}, got {tuple(start.shape)}")
+        steps = self.dim if iterations is None else iterations
+        if steps < 0:
+            raise HyperparameterError(f"iterations must not be negative, got {iterations}")
+        return conjugate_gradients(self._ridged_product(_checked_ridge(ridge)), self._targets, start, steps)
+
+    def _ridged_product(self, ridge: float) -> Callable[[Tensor], Tensor]:
+        return lambda rows: self.product(rows) + ridge * rows
+
+    def solve_exactly(self, *, ridge: float = 0.0) -> Tensor:
+        """W (q, p) with W (Phi_n + ridge I) = Z_n, by a Cholesky decomposition in float64 (float32 on MPS).
+
+        Raises:
+            PositiveDefinitenessError: the equations have no unique solution (on the CPU).
+        """
+        wide = torch.float32 if self.device.type == "mps" else torch.float64
+        root, failed = torch.linalg.cholesky_ex(self._with_ridge(_checked_ridge(ridge), wide))
+        if self.device.type == "cpu" and bool(failed):
+            raise PositiveDefinitenessError(
+                "the inputs seen leave the solution open: give delta or ridge a value above zero"
+            )
+        return torch.cholesky_solve(self._targets.to(wide).T, root).T.to(self.dtype)
+
+    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> NormalEquations:
+        """Move to a device and/or a dtype, in place; returns itself."""
+        target = {"device": self.device if device is None else torch.empty(0, device=device).device}
+        target["dtype"] = self.dtype if dtype is None else _checked(dtype)
+        self._matrix, self._targets = self._matrix.to(**target), self._targets.to(**target)
+        return self
+
+    def state_dict(self) -> dict:
+        """Everything needed to go on later: plain numbers and tensors."""
+        numbers = {name: getattr(self, name) for name in (*_FIXED, "steps", "weight")}
+        return numbers | {"matrix": self._matrix.clone(), "targets": self._targets.clone()}
+
+    def load_state_dict(self, state: dict) -> None:
+        """Restore a ``state_dict()`` of equations with the same dim, outputs, delta and beta."""
+        missing = {*_FIXED, "steps", "weight", "matrix", "targets"} - set(state)
+        if missing:
+            raise StateMismatchError(f"state has no {min(missing)!r}: not a state dict of NormalEquations")
+        for name in _FIXED:
+            if state[name] != getattr(self, name):
+                raise StateMismatchError(f"state was saved with {name}={state[name]}, here it is {getattr(self, name)}")
+        self._matrix.copy_(state["matrix"])
+        self._targets.copy_(state["targets"])
+        self.steps, self.weight = int(state["steps"]), float(state["weight"])
+
+    def __repr__(self) -> str:
+        return (
+            f"NormalEquations({self.dim}, {self.outputs}, delta={self.delta}, beta={self.beta}, dtype={self.dtype}, "
+            f"device={str(self.device)!r}): after {self.steps} steps"
+        )
+
+
+_FIXED = ("dim", "outputs", "delta", "beta")
+
+
+def _checked(dtype: torch.dtype) -> torch.dtype:
+    if dtype not in DTYPES:
+        raise HyperparameterError(f"dtype must be float32 or float64: sums in {dtype} would soon stop growing")
+    return dtype
+
+
+def _checked_ridge(ridge: float) -> float:
+    if not (ridge >= 0 and math.isfinite(ridge)):
+        raise HyperparameterError(f"ridge must be finite and not negative, got {ridge}")
+    return float(ridge)

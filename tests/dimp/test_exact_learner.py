@@ -1,0 +1,177 @@
+"""The exact learner against dense float64 least squares, and what it may and may not see."""
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from torch import Tensor
+
+from ltr.models.target_classifier import TargetObjective
+from ltr.models.tracking.dimpnet import DiMPNet
+from pytracking.tracker.dimp.learner import MovingAverageLearner
+from pytracking.tracker.rls_dimp.exact_learner import ExactLearner, linearised_rows
+from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+from tests.dimp.test_learners import few, kernels, patches, random_problem, seeds
+from tests.dimp.test_parameters import load
+from tests.dimp.test_tracker import ALWAYS_FOUND, HARD_NEGATIVE, SMALL, boxes, run
+
+
+def exact(**options) -> ExactLearner:
+    return ExactLearner(**{"beta": 1.0, "first_part": 0.25, "iterations": 3, "most_samples": 1} | options)
+
+
+def started(filters: Tensor, **options) -> ExactLearner:
+    learner = exact(**options)
+    learner.start(filters, torch.Generator())
+    return learner
+
+
+def equations(problem: TargetObjective, filters: Tensor, samples: list[int], weights: list[float]) -> tuple:
+    """Weighted sums of d^2 x x^T and d^2 t x over all positions of some samples, position by position."""
+    scores, kernel = problem.scores(filters), filters.shape[-1]
+    spatial, windows = problem.maps.spatial_weight, patches(problem, kernel)
+    slope, excess = problem.derivative(scores), problem.activation(scores) - problem.label
+    matrix, target = 0.0, 0.0
+    for sample, weight in zip(samples, weights, strict=True):
+        d2 = (spatial * slope)[0, sample].flatten().square()
+        t = (scores - excess / slope)[0, sample].flatten()
+        matrix = matrix + weight * torch.einsum("k,ki,kj->ij", d2, windows[sample], windows[sample])
+        target = target + weight * torch.einsum("k,ki->i", d2 * t, windows[sample])
+    return matrix, target
+
+
+@few
+@given(seeds, kernels)
+def test_rows_linearise_the_loss_at_the_filter(seed: int, kernel: int) -> None:
+    """Residuals and gradient of the linear problem at the filter are those of the loss, without the memory's weight."""
+    problem, filters = random_problem(seed, kernel)
+    scores = problem.scores(filters)
+    for index in range(3):
+        sample = problem.sample(index)
+        rows, answers = linearised_rows(sample, scores[:, index : index + 1], kernel)
+        residual = rows @ filters.flatten() - answers[:, 0]
+        weight = sample.sample_weights
+        torch.testing.assert_close(residual * weight, sample.residual(scores[:, index : index + 1]).flatten())
+        gradient = sample.gradient(filters, scores[:, index : index + 1]) - sample.regularisation * filters
+        torch.testing.assert_close((rows.T @ residual).view_as(filters) * weight**2, gradient)
+
+
+def test_positions_that_do_not_move_the_loss_are_left_out() -> None:
+    problem, filters = random_problem(0)
+    problem.maps.mask.zero_()  # act = max(s, 0)
+    sample = problem.sample(1)
+    scores = sample.scores(filters)
+    rows, answers = linearised_rows(sample, scores, 4)
+    assert 0 < len(rows) == len(answers) == int((scores > 0).sum()) < scores.numel()
+    assert torch.isfinite(answers).all()
+
+
+@few
+@given(seeds, kernels)
+def test_solves_the_two_means_of_everything_seen(seed: int, kernel: int) -> None:
+    """Four updates, one new sample in each; each sample is linearised at the filter of its own update."""
+    problem, filters = random_problem(seed, kernel, samples=6)
+    learner = started(filters, iterations=400, first_part=0.5)
+    learner.notice(2)
+    first, z_first = equations(problem, filters, [0, 1, 3, 4, 5], [0.2] * 5)
+    total, z_total = equations(problem, filters, [2], [1.0])
+    lam = problem.regularisation * torch.eye(len(z_first), dtype=torch.float64)
+    found = learner.update(problem, filters, 5)
+    part = 5 / 6
+    truth = torch.linalg.solve(part * first + (1 - part) * total + lam, part * z_first + (1 - part) * z_total)
+    torch.testing.assert_close(found.flatten(), truth, rtol=1e-6, atol=1e-8)
+    for step, index in enumerate((4, 0, 5, 3, 1, 2), start=2):
+        learner.notice(index)
+        more, z_more = equations(problem, found, [index], [1.0])
+        total, z_total = total + more, z_total + z_more
+        found = learner.update(problem, found, 1)
+        part = max(5 / (5 + step), 0.5)
+        matrix = part * first + (1 - part) / step * total + lam
+        truth = torch.linalg.solve(matrix, part * z_first + (1 - part) / step * z_total)
+        torch.testing.assert_close(found.flatten(), truth, rtol=1e-6, atol=1e-8)
+    assert learner.later.steps == 7 and learner.first.steps == 5
+
+
+def test_each_sample_counts_once_and_the_newest_come_first() -> None:
+    problem, filters = random_problem(3, samples=6)
+    learner = started(filters, most_samples=2)
+    for index in (3, 4, 5, 3):  # place 3 was taken by another sample
+        learner.notice(index)
+    learner.update(problem, filters, 1)
+    matrix, _ = equations(problem, filters, [5, 3], [1.0, 1.0])
+    torch.testing.assert_close(learner.later.dense(), matrix)
+    torch.testing.assert_close(learner.first.dense(), equations(problem, filters, [0, 1, 2], [1.0] * 3)[0])
+    learner.update(problem, filters, 1)
+    torch.testing.assert_close(learner.later.dense(), matrix)
+
+
+def test_forgetting_is_a_window_over_later_samples_alone() -> None:
+    problem, filters = random_problem(4, samples=5)
+    learner = started(filters, beta=0.5)
+    learner.notice(3)
+    learner.update(problem, filters, 1)
+    learner.notice(4)
+    learner.update(problem, filters, 1)
+    torch.testing.assert_close(learner.later.dense(), equations(problem, filters, [3, 4], [0.5, 1.0])[0])
+    assert learner.later.weight == 1.5 and learner.first.weight == 4  # place 4 held one of the first frame's
+
+
+def test_the_loss_falls_and_a_second_look_does_not_hurt() -> None:
+    problem, filters = random_problem(5, samples=4)
+    learner = started(filters)
+    found = learner.update(problem, filters, 5)
+    before, after = (problem.loss(each, problem.scores(each)) for each in (filters, found))
+    assert float(after) < 0.9 * float(before) and learner.report()["loss"] == float(before)
+    assert learner.report()["nbytes"] == 2 * 8 * (32 * 32 + 32)
+
+
+def test_a_sample_that_is_not_finite_says_nothing() -> None:
+    problem, filters = random_problem(6, samples=4)
+    learner = started(filters)
+    learner.notice(3)
+    problem.features[0, 3, 0, 0, 0] = torch.nan
+    assert torch.isfinite(learner.update(problem, filters, 1)).all()
+    assert learner.later.steps == 0 and learner.first.steps == 3
+
+
+@pytest.mark.parametrize(("name", "value"), [("first_part", 1.5), ("iterations", 0), ("most_samples", 0)])
+def test_settings_that_make_no_sense(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=name.replace("most", "exact")):
+        exact(**{name: value})
+
+
+@pytest.mark.parametrize("name", ("", "_long_term", "_vot18", "_vot19"))
+def test_parameter_files_differ_in_the_learner_alone(name: str) -> None:
+    one, other = load(f"rls_dimp.exact{name}"), load(f"rls_dimp.{name[1:] or 'default'}")
+    own = ("learner", "provenance")
+    for each in fields(other):
+        assert each.name in own or getattr(one, each.name) == getattr(other, each.name), each.name
+    assert set(one.provenance) == {*other.provenance, "learner"}
+    assert (one.learner, other.learner, one.exact_iterations) == ("exact", "rls", 3)
+
+
+@pytest.mark.parametrize("situation", (ALWAYS_FOUND, HARD_NEGATIVE))
+def test_in_the_tracker(network: DiMPNet, frames: list[np.ndarray], situation: dict) -> None:
+    tracker = RlsDimpTracker(RlsDimpParams(**SMALL, **situation, learner="exact"), network)
+    outputs = run(tracker, frames)
+    updates = sum(output["learner"]["updated"] for output in outputs)
+    assert tracker.learner.later.steps == updates > 0
+    assert tracker.learner.first.steps == tracker.memory.num_init
+    assert outputs[-1]["learner"]["rejected"] == 0 and np.isfinite(boxes(outputs)).all()
+    np.testing.assert_array_equal(boxes(run(tracker, frames)), boxes(outputs))
+
+
+def test_a_moving_average_passes_samples_on_and_another_loss_is_refused(network: DiMPNet) -> None:
+    tracker = RlsDimpTracker(RlsDimpParams(**SMALL, learner="exact", ema_alpha=0.5), network)
+    assert isinstance(tracker.learner, MovingAverageLearner)
+    problem, filters = random_problem(7)
+    tracker.learner.start(filters, torch.Generator())
+    tracker.learner.notice(2)
+    tracker.learner.update(problem, filters, 1)
+    assert tracker.learner.learner.later.steps == 1
+    with pytest.raises(ValueError, match="squares"):
+        exact().update(object(), filters, 1)
