@@ -17,6 +17,7 @@ from ltr.models.target_classifier import FilterObjective
 from ltr.models.target_classifier.filtering import apply_filter
 from ltr.models.target_classifier.objective import centre_distance
 from pytracking.evaluation import Sequence
+from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.geometry import TargetState
 from pytracking.tracker.dimp.guard import UpdateGuard
@@ -74,8 +75,7 @@ def walk_along(sequence: Sequence, tracker: DimpTracker, schedule: Schedule) -> 
     if len(known) <= schedule.shortest or known[0] != 0:
         needed = schedule.shortest + 1
         raise ValueError(f"{sequence.label}: the probe needs {needed} frames with boxes, from the first on")
-    image = sequence.load_frame(0)
-    tracker.initialize(image, {"init_bbox": truth[0].tolist(), "seed": 0})
+    FrameLoop(tracker).start_sequence(sequence)
     features, boxes = [], []
     for before, index in zip(known, known[1:], strict=False):
         image = sequence.load_frame(index)

@@ -20,7 +20,8 @@ from pytracking.tracker.oracle import OracleTracker
 from pytracking.video.sources import open_source
 from pytracking.video.tracking import track_video
 from pytracking.vot.session import TrackingSession
-from pytracking.web.session import _run_tracker
+from pytracking.web.messages import Target
+from pytracking.web.session import run_tracker
 from tests.evaluation.conftest import write_sequence
 
 FRAMES = 6
@@ -74,8 +75,8 @@ def by_video(sequence, handle) -> list[float]:
 
 
 def by_page(sequence, handle) -> list[float]:
-    boxes = [tuple(sequence.ground_truth_rect[0]), *[None] * (FRAMES - 1)]
-    rows = [_run_tracker("x", handle[0], sequence.load_frame(index), box) for index, box in enumerate(boxes)]
+    targets = [(Target(1, tuple(sequence.ground_truth_rect[0])),), *[()] * (FRAMES - 1)]
+    rows = [run_tracker("x", handle[0], sequence.load_frame(index), each) for index, each in enumerate(targets)]
     return [row["seconds"] for row in rows]
 
 
