@@ -119,9 +119,9 @@ def test_comparison_side_by_side_overlay_wipe_and_where_they_part(open_page):
     assert 2 * width > 0.75 * 1280, "side by side uses the room"
     page.keyboard.press("v")
     page.until("document.querySelector('#modes [data-mode=overlay]').ariaPressed === 'true'")
-    assert not page.is_visible("#view-b")
+    page.until("!document.getElementById('view-b').checkVisibility()")
     page.click("#modes [data-mode=wipe]")
-    assert page.is_visible("#wipe")
+    page.until("document.getElementById('wipe').checkVisibility()")
     picture = "document.getElementById('view-a').toDataURL()"
     before = page.evaluate(picture)
     page.fill("#wipe", "10")
