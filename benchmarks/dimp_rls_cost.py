@@ -36,7 +36,7 @@ SCHEDULES = (  # name, recursions of an update, updates a frame
     ("a distractor in every 5th frame", 1, 1 / 5),
     ("worst: a distractor in every frame", 1, 1.0),
 )
-EARLIER_UPDATES = 1000  # P has learnt from so many before the clock starts
+EARLIER_UPDATES = 1000  # P has learnt from this many before the clock starts
 
 
 def main() -> None:

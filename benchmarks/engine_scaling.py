@@ -74,7 +74,7 @@ def measure(what, engine: str, workers: int, sequences, trackers, overrides: dic
 
 @contextmanager
 def pool_of(engine: str, workers: int):
-    """None for local processes; a Ray cluster on this machine with room for so many tasks."""
+    """None for local processes; a Ray cluster on this machine with room for this many tasks."""
     if engine == "local":
         yield None
         return

@@ -87,7 +87,7 @@ def speed_of_results(runs: list[Tracker], job: Job) -> Speed | None:
 
 
 def probe_speed(tracker: Tracker, sequences: SequenceList, workers: int) -> Speed:
-    """Runs the tracker on the first frames of a few sequences, with the threads that one of so many workers has."""
+    """Runs the tracker on the first frames of a few sequences, with the threads that one of this many workers has."""
     import torch
 
     before, threads = torch.get_num_threads(), threads_of_each(workers)

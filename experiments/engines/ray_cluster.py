@@ -85,7 +85,7 @@ class RayPool:
 
 
 def wait_for_nodes(nodes: int, seconds: float = 60.0, *, exactly: bool = False) -> int:
-    """Waits until a cluster has so many living nodes (or more, unless ``exactly``), and says how many it has."""
+    """Waits until a cluster has this many living nodes (or more, unless ``exactly``), and says how many it has."""
     import ray
 
     deadline = time.monotonic() + seconds

@@ -125,7 +125,7 @@ class TargetIoU:
 
         Args:
             features: backbone features of one image, "layer2" and "layer3".
-            margin: cells by which boxes may move on either level before the neighbourhood is computed anew.
+            margin: cells by which boxes may move on either level before the neighbourhood is computed again.
         """
         return LocalIoU(self, (features["layer2"], features["layer3"]), margin)
 

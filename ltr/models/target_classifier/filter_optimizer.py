@@ -32,7 +32,7 @@ class FilterOptimizer(nn.Module):
         num_iter: steps by default.
         feature_stride: image pixels for each feature cell.
         extra_curvature: added to the curvature for each unit of ``|g|^2``: steps are shorter than the model's.
-        detach_length: cut the graph of the iterates every so many steps; infinite by default.
+        detach_length: cut the graph of the iterates every this many steps; infinite by default.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ class SteepestDescentOptimizer(FilterOptimizer):
         score_act: "relu", the only activation published DiMP networks use.
         mask_act: "sigmoid" or "linear".
         min_filter_reg: lower bound on the square root of the regularisation.
-        detach_length: cut the graph of the iterates every so many steps; infinite by default.
+        detach_length: cut the graph of the iterates every this many steps; infinite by default.
     """
 
     def __init__(

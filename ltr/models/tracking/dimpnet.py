@@ -44,7 +44,7 @@ TRAINING_OPTIONS = {  # recorded by the published trainer; nothing to build
     "train_feature_extractor",
 }
 CLASSIFICATION = "classification"  # name of the classification features among an engine's outputs
-PLAIN_FROM_CHANNELS = 1024  # 3x3 convolutions of so many take a sixth less time in the plain layout on CPUs
+PLAIN_FROM_CHANNELS = 1024  # 3x3 convolutions of this many take a sixth less time in the plain layout on CPUs
 
 
 class FrozenFeatures(FrozenBackbone):

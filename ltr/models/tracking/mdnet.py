@@ -62,7 +62,7 @@ class ResponseNorm(nn.Module):
 class MDNet(nn.Module):
     """Shared layers ``layers.conv1 … fc5`` and ``branches`` (fc6, one for each training domain).
 
-    Files hold the shared layers only: a branch starts anew for every sequence.
+    Files hold the shared layers only: a new branch starts for every sequence.
 
     Args:
         spec: the three convolutions.
@@ -146,7 +146,7 @@ class MDNet(nn.Module):
         return self.classify(self.roi_features(self.feature_map(images), rois), branch)
 
     def reset_branch(self, branch: int = 0, generator: torch.Generator | None = None) -> None:
-        """Draws a branch's weights anew, uniform within 1/sqrt(inputs) as a linear layer starts."""
+        """Draws a branch's weights again, uniform within 1/sqrt(inputs) as a linear layer starts."""
         linear = self.branches[branch][1]
         bound = 1 / math.sqrt(linear.in_features)
         with torch.no_grad():
