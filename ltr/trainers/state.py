@@ -30,7 +30,7 @@ def load_state(path: Path, device: torch.device) -> dict[str, Any]:
     try:
         return torch.load(path, map_location=device, weights_only=True)
     except Exception as error:
-        raise RuntimeError(f"{path} is not a readable training state ({error}): delete it to start afresh") from error
+        raise RuntimeError(f"{path} is not a readable training state ({error}): delete it to start again") from error
 
 
 def newest_state(folder: Path) -> Path | None:

@@ -73,7 +73,7 @@ class InvertedResidual(nn.Module):
         return self.forward_with_expansion(x)[0]
 
     def forward_with_expansion(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Output and, beside it, the hidden map behind the expansion (at the stride of the input)."""
+        """Output and, beside it, the hidden map after the expansion (at the stride of the input)."""
         first, *others = self._frozen or self.conv
         hidden = first(x)
         out = hidden
@@ -154,4 +154,4 @@ class MobileNetV2(nn.Module):
         return found
 
     def drop_unused(self, layers: Sequence[str]) -> None:
-        """Nothing behind the deepest tap was built."""
+        """Nothing past the deepest tap was built."""

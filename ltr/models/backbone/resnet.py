@@ -69,7 +69,7 @@ def _shortcut(channels_in: int, channels_out: int, stride: int) -> nn.Sequential
 
 
 class ResNet(nn.Module):
-    """A residual network that returns the stages asked for and computes nothing behind the deepest of them.
+    """A residual network that returns the stages asked for and computes nothing past the deepest of them.
 
     The published checkpoints hold ``layer4`` and the 1000-way ``fc`` although no tracker uses them. They are built by
     default, so that those files load strictly, and left out with ``last_stage=3, num_classes=None``.
@@ -138,7 +138,7 @@ class ResNet(nn.Module):
         return found
 
     def drop_unused(self, layers: Sequence[str]) -> None:
-        """Frees the memory of stages behind the deepest of ``layers`` (after loading; the state dict shrinks)."""
+        """Frees the memory of stages past the deepest of ``layers`` (after loading; the state dict shrinks)."""
         deepest = max(self.strides[name] for name in layers)
         for name in [*STAGES, "fc"]:
             if hasattr(self, name) and self.strides.get(name, 64) > deepest:

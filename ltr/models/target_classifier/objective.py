@@ -122,7 +122,7 @@ def gaussian(distance: Tensor, sigma: float | Tensor) -> Tensor:
 
 
 def interpolate_bins(table: Tensor, position: Tensor) -> Tensor:
-    """Piecewise linear functions given by their values at 0, 1, 2, …; constant behind the last.
+    """Piecewise linear functions given by their values at 0, 1, 2, …; constant past the last.
 
     The published networks write this as a 1x1 convolution of a map with one triangular channel for each bin; looking
     two neighbouring bins up is the same function and never builds that map.
