@@ -1,12 +1,14 @@
-# make demo: from a fresh checkout to a tracked video. make test: the whole suite. make clean: as fresh.
+# make demo: from a fresh checkout to a tracked video. make test: the whole suite. make lint types: style and types.
+# make soak: long trials of faults, an hour or more. make docs: the site. make wheel: what is published.
+# make coverage: lines that the suite runs. make clean: as fresh.
 VENV ?= .venv
 PYTHON ?= python3
 PY := $(VENV)/bin/python
 SETUP := pyproject.toml constraints.txt install.sh tools/opencv-python/pyproject.toml
-TEST_EXTRAS := dev,jpeg,video,vot,web,ray,train
+TEST_EXTRAS := dev,docs,jpeg,video,vot,web,ray,train
 DEMO ?= rls_dimp default
 
-.PHONY: demo test lint clean
+.PHONY: demo test soak lint types docs wheel coverage clean
 
 $(VENV)/.ready-demo: $(SETUP)
 	./install.sh --python $(PYTHON) --venv $(VENV) --extras jpeg
@@ -23,8 +25,24 @@ demo: $(VENV)/.ready-demo
 test: $(VENV)/.ready-test
 	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
 
+# Says how long each part took; docs/reliability.md has the counts of the last time.
+soak: $(VENV)/.ready-test
+	OMP_NUM_THREADS=1 $(PY) -m tests.faults.soak
+
 lint: $(VENV)/.ready-test
 	$(VENV)/bin/ruff check .
 
+types: $(VENV)/.ready-test
+	$(VENV)/bin/mypy
+
+docs: $(VENV)/.ready-test
+	$(VENV)/bin/mkdocs build --strict
+
+wheel: $(VENV)/.ready-test
+	$(PY) -m build --no-isolation
+
+coverage: $(VENV)/.ready-test
+	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n 2 --dist loadfile --cov --cov-report term $(PYTEST_ARGS)
+
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site *.egg-info .mypy_cache .coverage .pytest_cache .ruff_cache .hypothesis

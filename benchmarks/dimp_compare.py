@@ -15,7 +15,6 @@ from pathlib import Path
 
 from training_validation_table import SEQUENCES, validation_sequences
 
-from experiments.comparison import difference_table
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.statistics import mean_and_interval
 from pytracking.analysis.tables import Number, Table
@@ -23,6 +22,7 @@ from pytracking.evaluation import Tracker, get_dataset
 from pytracking.evaluation.environment import apply_flags
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.sequence import SequenceList
+from pytracking.experiments.comparison import difference_table
 from pytracking.utils.files import write_text
 
 SHORT_TERM = {
@@ -83,7 +83,7 @@ def main() -> int:
         for label, names in rows.items()
         for seed in range(args.seeds)
     ]
-    report = run_dataset(sequences, trackers, args.workers)
+    report = run_dataset(sequences, trackers, threads=args.workers)
     print(report.summary())
     if report.failures:
         return 1

@@ -1,10 +1,10 @@
 """The DiMP-50 tracker on a CPU, by part, beside its floor: the convolutions that the network cannot do without.
 
-    python benchmarks/dimp_pipeline.py [--threads 2] [--frames 8] [--clock wall] [--network mobile]
+    python benchmarks/dimp_pipeline.py [--threads 2] [--frames 8] [--engine torch] [--network mobile]
 
 Default parameters: 10 boxes, 5 refinement iterations; one update in four frames, as in the measurement of pytracking
-that the table is put beside. The floor is the same run's backbone, classifier convolution and IoU-Net convolutions,
-batch norms folded; everything else is cropping, pooling, refinement, localisation, memory and learning. Each part's
+that the table is put beside. The floor is the same run's backbone, classification features and IoU-Net convolutions,
+on the same engine; everything else is cropping, pooling, refinement, localisation, memory and learning. Each part's
 time is the median over frames (the minimum in brackets). Weights are random, which changes no arithmetic; the IoU-Net's
 last layer is scaled down, so that boxes move by a few pixels as they do with a trained one.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from ltr.models.bbreg import target_iou
+from ltr.engine import ENGINES, attach_engine
 from ltr.models.inference import prepare_for_inference
 from ltr.models.tracking.dimpnet import dimpnet50, dimpnet_mobile
 from pytracking.tracker.dimp.dimp import DimpTracker
@@ -29,8 +29,8 @@ from pytracking.tracker.rls_dimp.params import RlsDimpParams
 from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
 
 PYTRACKING = Path(__file__).parents[1] / "tests" / "golden" / "data" / "bench" / "tracker_fps.json"
-FLOOR = ("backbone", "classifier convolution", "IoU-Net convolutions")
-REST = ("crop", "normalise", "feature norm", "scores", "localise", "refinement without convolutions", "learn")
+FLOOR = ("backbone", "classification features", "IoU-Net convolutions")
+REST = ("crop", "normalise", "scores", "localise", "refinement without convolutions", "learn")
 FOUND = {"target_not_found_threshold": -1e9, "distractor_threshold": 1e9, "hard_negative_threshold": 1e9}
 
 
@@ -59,6 +59,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--frames", type=int, default=8)
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--engine", choices=ENGINES, default="auto")
     parser.add_argument("--network", choices=("dimp50", "mobile"), default="dimp50")
     parser.add_argument("--tracker", choices=("dimp", "rls_dimp"), default="dimp")
     parser.add_argument("--train-skipping", type=int, default=4)
@@ -69,7 +70,8 @@ def main() -> None:
     with torch.no_grad():
         network.bb_regressor.iou_predictor.weight.mul_(1e-2)
     network = prepare_for_inference(network.eval())
-    common = {"device": "cpu", "train_skipping": args.train_skipping, **FOUND}
+    attach_engine(network, args.engine, torch.device("cpu"), args.threads)
+    common = {"device": "cpu", "cpu_threads": args.threads, "train_skipping": args.train_skipping, **FOUND}
     if args.tracker == "dimp":
         tracker = DimpTracker(DimpParams(**common), network)
     else:
@@ -86,10 +88,9 @@ def run(tracker: DimpTracker, watch: Stopwatch, count: int) -> None:
     network = tracker.network
     watch.wrap(network, "backbone_features", "backbone")
     watch.wrap(network, "normalise", "normalise")
-    watch.wrap(network.classifier.feature_extractor[0], "forward", "classifier convolution")
     watch.wrap(network, "classification_features", "classification features")
     watch.wrap(network.classifier, "classify", "scores")
-    watch.wrap(target_iou, "_conv_relu", "IoU-Net convolutions")
+    watch.wrap(tracker.target_iou.head, "maps", "IoU-Net convolutions")
     watch.wrap(tracker, "cut_patch", "crop")
     watch.wrap(tracker, "localize", "localise")
     watch.wrap(tracker, "_refine", "refinement")
@@ -102,15 +103,14 @@ def run(tracker: DimpTracker, watch: Stopwatch, count: int) -> None:
         tracker.track(image)
         frame = watch.frames[-1]
         frame["frame"] = watch.clock() - start
-        frame["feature norm"] = frame.pop("classification features") - frame["classifier convolution"]
         frame["refinement without convolutions"] = frame.pop("refinement") - frame["IoU-Net convolutions"]
         frame["floor"] = sum(frame[part] for part in FLOOR)
         frame["share"] = 1 - frame["floor"] / frame["frame"]
 
 
 def report(frames: list[dict[str, float]], args: argparse.Namespace) -> None:
-    print(f"{args.tracker} on {args.network}: {len(frames)} frames, {args.threads} threads, {args.clock} clock, "
-          f"an update every {args.train_skipping} frames")  # fmt: skip
+    print(f"{args.tracker} on {args.network}, engine {args.engine}: {len(frames)} frames, {args.threads} threads, "
+          f"{args.clock} clock, an update every {args.train_skipping} frames")  # fmt: skip
     for part in (*FLOOR, "floor", *REST, "frame"):
         values = [1e3 * frame[part] for frame in frames]
         middle = np.mean(values) if part == "learn" else np.median(values)

@@ -1,6 +1,6 @@
 """What RLS costs on top of BGD at full size (p = 8192): time and memory, same network, same samples, one run.
 
-    python benchmarks/dimp_rls_cost.py [--threads 1] [--clock cpu]
+    python benchmarks/dimp_rls_cost.py [--threads 1] [--clock cpu] [--engine torch]
 
 RLS-DiMP and BGD-DiMP differ in the learner's update alone, so this times one tracked frame without an update and then,
 alternately, the updates of both learners on the same full memory of 50 samples, which changes a little from round to
@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from ltr.engine import ENGINES, attach_engine
 from ltr.models.inference import prepare_for_inference
 from ltr.models.tracking.dimpnet import dimpnet50
 from pytracking.tracker.dimp.dimp import DimpTracker
@@ -43,12 +44,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--engine", choices=ENGINES, default="auto")
     parser.add_argument("--repetitions", type=int, default=34, help="rounds; P gives directions up every 17th")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     clock = time.perf_counter if args.clock == "wall" else time.process_time
     torch.manual_seed(0)
-    tracker = make_tracker()
+    tracker = make_tracker(args.engine, args.threads)
     frame = time_frame(tracker, clock, args.repetitions)
     problem = tracker.network.objective(torch.randn(50, 512, 18, 18) / 90, torch.full((50, 4), 100.0), None)
     bgd = GradientDescentLearner(3e-2)
@@ -86,10 +88,11 @@ def resident_bytes() -> int | None:
     return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if status.exists() else None
 
 
-def make_tracker() -> DimpTracker:
+def make_tracker(engine: str, threads: int) -> DimpTracker:
     network = dimpnet50(filter_size=4, clf_feat_blocks=0).eval()
     network.bb_regressor.iou_predictor.weight.mul_(1e-2)  # boxes move by a few pixels, as with a trained network
     network = prepare_for_inference(network)
+    attach_engine(network, engine, torch.device("cpu"), threads)
     few = AugmentationParams(relative_shifts=(), flip_horizontal=False, blurs=(), rotations=())  # a short start
     params = DimpParams(device="cpu", augmentation=few, update_classifier=False, target_not_found_threshold=-1e9)
     return DimpTracker(params, network)

@@ -22,7 +22,7 @@ from pytracking.evaluation.sequence import Sequence, SequenceList
 from pytracking.utils.threads import threads_of_each
 
 ENGINES = ("local", "ray")
-WAIT = 0.05  # seconds a frame of the waiting tracker
+WAIT = 0.05  # seconds per frame of the waiting tracker
 
 
 def main() -> None:
@@ -63,7 +63,7 @@ def measure(what, engine: str, workers: int, sequences, trackers, overrides: dic
         apply_flags(results_path=folder)
         start = time.perf_counter()
         with pool_of(engine, workers) as pool:
-            report = run_dataset(sequences, trackers, workers, overrides=overrides, progress=False, pool=pool)
+            report = run_dataset(sequences, trackers, threads=workers, overrides=overrides, progress=False, pool=pool)
         seconds = time.perf_counter() - start
     if report.failures:
         raise SystemExit(report.summary())
@@ -80,7 +80,7 @@ def pool_of(engine: str, workers: int):
         return
     import ray
 
-    from experiments.engines.ray_cluster import THREAD_VARIABLES, RayPool
+    from pytracking.experiments.engines.ray_cluster import THREAD_VARIABLES, RayPool
 
     variables = dict.fromkeys(THREAD_VARIABLES, str(threads_of_each(workers)))
     ray.init(num_cpus=workers, runtime_env={"env_vars": variables}, log_to_driver=False, include_dashboard=False)
@@ -107,7 +107,7 @@ def draw(path: Path, tracking: dict, waiting: dict) -> None:
         axis.plot(counts, ideal, color="0.7", linestyle="--", label="one worker, multiplied")
         for engine in dict.fromkeys(engine for engine, _ in values):
             axis.plot(counts, [values[engine, count] for count in counts], marker="o", label=engine)
-        axis.set(title=title, xlabel="workers", ylabel="frames a second", xticks=counts)
+        axis.set(title=title, xlabel="workers", ylabel="frames per second", xticks=counts)
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
         axis.legend()

@@ -1,13 +1,17 @@
 """A frame's time by tracker and engine, beside NanoTrack, CSRT and an older checkout, in one run.
 
     python benchmarks/frame.py --network-path PEERS [--before CHECKOUT] [--busy 2] [--frames 60] [--rounds 3]
+    python benchmarks/frame.py --network-path PEERS --whole Car1 Deer [--folder OTB]
     python benchmarks/frame.py --equality
 
 Every row is measured in processes of its own, one after the other in turns, so that what the machine does besides hits
-all rows alike; the row's best round counts. ``--before`` adds rows of another checkout of this project (its code, this
-machine, the same minutes). ``--busy N`` lets N processes spin meanwhile, and adds rows with fixed numbers of threads:
-the default should reach 0.8 of the best of them. ``--equality`` compares DiMP-50's boxes of both engines over 100
-frames. DiMP-50 has random weights, which change no arithmetic.
+all rows alike; the row's best round counts. The floor is what the networks' convolutions took in the same frames.
+``--whole`` runs whole sequences (of the demo, or of ``--folder``) as run_tracker does and counts the first frames too.
+``--before`` adds rows of another checkout of this project (its code, this machine, the same minutes). ``--busy N`` lets
+N processes spin meanwhile, and adds rows with fixed numbers of threads: the default should reach 0.8 of the best of
+them. ``--equality`` compares DiMP-50's boxes of both engines over 100 frames. DiMP-50 has random weights, which change
+no arithmetic. pytracking's row was recorded once, on two cores. ``--cpu-clock`` counts processor time, with one thread:
+on a machine that does much besides, that is what to compare.
 """
 from __future__ import annotations
 
@@ -29,7 +33,8 @@ FOUND = {"target_not_found_threshold": -1e9, "distractor_threshold": 1e9, "hard_
 CHILD = r"""
 import json, sys, time, warnings
 warnings.simplefilter("ignore")
-name, parameter, network, overrides, frames = json.loads(sys.argv[1])
+name, parameter, network, overrides, clock, frames = json.loads(sys.argv[1])
+clock = getattr(time, clock)
 from pytracking.evaluation import get_dataset
 from pytracking.evaluation.tracker import Tracker
 tracker = Tracker(name, parameter, network=network).create_tracker(overrides)
@@ -41,12 +46,12 @@ def watch(owner, attribute, label):
     if function is None:
         return
     def timed(*args, **options):
-        start = time.perf_counter()
+        start = clock()
         running.append(0.0)
         try:
             return function(*args, **options)
         finally:
-            spent = time.perf_counter() - start
+            spent = clock() - start
             parts[label] = parts.get(label, 0.0) + spent - running.pop()
             if running:
                 running[-1] += spent
@@ -54,9 +59,9 @@ def watch(owner, attribute, label):
 init = {"init_bbox": sequence.ground_truth_rect[0].tolist(), "seed": 0}
 first = []
 for _ in range(2):
-    start = time.perf_counter()
+    start = clock()
     tracker.initialize(images[0], init)
-    first.append(time.perf_counter() - start)
+    first.append(clock() - start)
 if hasattr(tracker, "network") and hasattr(tracker.network, "backbone_features"):
     watch(tracker.network, "backbone_features", "network")
     watch(tracker.network, "classification_features", "network")
@@ -64,14 +69,37 @@ if hasattr(tracker, "network") and hasattr(tracker.network, "backbone_features")
     labels["_learn"] = "learn"
     for attribute, label in labels.items():
         watch(tracker, attribute, label)
-start = time.perf_counter()
+    if hasattr(getattr(tracker, "target_iou", None), "head"):
+        watch(tracker.target_iou.head, "maps", "box convs")
+start = clock()
 for image in images[1:]:
     tracker.track(image)
-seconds = (time.perf_counter() - start) / (frames - 1)
+seconds = (clock() - start) / (frames - 1)
 parts = {label: spent / (frames - 1) for label, spent in parts.items()}
 print(json.dumps({"first": min(first), "frame": seconds, "parts": parts}))
 """
-PARTS = ("network", "boxes", "learn", "scale", "crop")
+WHOLE_CHILD = r"""
+import json, sys, time, warnings
+warnings.simplefilter("ignore")
+name, parameter, network, overrides, folder, names = json.loads(sys.argv[1])
+from pytracking.evaluation import get_dataset
+from pytracking.evaluation.tracker import Tracker
+spec = Tracker(name, parameter, network=network)
+tracker = spec.create_tracker(overrides)
+frames = inside = wall = first = 0
+for each in names:
+    sequence = get_dataset(f"folder:{folder}" if folder else "demo")[each]
+    start = time.perf_counter()
+    output = spec.run_sequence(sequence, tracker=tracker)
+    wall += time.perf_counter() - start
+    inside += float(output.times.sum())
+    first = max(first, float(output.times[0]))
+    frames += len(output.times)
+print(json.dumps({"frames": frames, "frame": inside / frames, "wall": wall / frames, "first": first, "parts": {}}))
+"""
+PARTS = ("network", "box convs", "boxes", "learn", "scale", "crop")
+FLOOR = ("network", "box convs")
+RECORDED = {"network": ("backbone(+crop)", "clf_feat"), "boxes": ("iounet_refine",), "learn": ("update",)}
 
 
 class Row:
@@ -91,13 +119,15 @@ class Row:
         row.overrides = {**self.overrides, **overrides}
         return row
 
-    def measure(self, frames: int) -> None:
+    def measure(self, args: argparse.Namespace) -> None:
         """One round; the best one is kept."""
         environment = {**os.environ, "PYTHONPATH": str(self.checkout)}
-        if self.threads:
-            environment["OMP_NUM_THREADS"] = str(self.threads)
-        request = json.dumps([self.name, self.parameter, self.network, self.overrides, frames])
-        command = [sys.executable, "-c", CHILD, request]
+        if self.threads or args.cpu_clock:
+            environment["OMP_NUM_THREADS"] = str(self.threads or 1)
+        request = [self.name, self.parameter, self.network, self.overrides]
+        clock = "process_time" if args.cpu_clock else "perf_counter"
+        request += [str(args.folder or ""), args.whole] if args.whole else [clock, args.frames]
+        command = [sys.executable, "-c", WHOLE_CHILD if args.whole else CHILD, json.dumps(request)]
         done = subprocess.run(command, env=environment, cwd=self.checkout, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"error: {self.label}: {done.stderr.strip().splitlines()[-1]}")
@@ -140,27 +170,38 @@ def busy(count: int) -> Iterator[None]:
             process.wait()
 
 
+def recorded_pytracking() -> Row:
+    """A row of pytracking's DiMP-50 with a pooling for CPUs, as it was measured once."""
+    threads = min(os.cpu_count() or 1, 2)
+    times = json.loads(PYTRACKING.read_text())["results"][f"new_dimp50_threads{threads}"]
+    times = times["best_run_parts_mean_s_per_frame"]
+    row = Row("pytracking, DiMP-50, recorded", "pytracking/dimp50")
+    parts = {part: sum(times[name] for name in names) for part, names in RECORDED.items()}
+    row.best = {"first": float("nan"), "frame": sum(times.values()), "parts": parts}
+    return row
+
+
 def report(table: list[Row]) -> None:
-    titles = "".join(f"{title:>9}" for title in ("first ms", "frame ms", "fps", *PARTS, "rest"))
+    titles = "".join(f"{title:>10}" for title in ("first ms", "frame ms", "fps", "wall fps", *PARTS, "rest", "floor"))
     print(f"{'tracker':<42}{titles}")
     for row in table:
         best, parts = row.best, row.best["parts"]
-        cells = "".join(f"{1e3 * parts[part]:9.2f}" if part in parts else " " * 9 for part in PARTS)
-        rest = f"{1e3 * (best['frame'] - sum(parts.values())):9.2f}" if parts else ""
-        numbers = f"{1e3 * best['first']:9.0f}{1e3 * best['frame']:9.2f}{1 / best['frame']:9.1f}"
-        print(f"{row.label:<42}{numbers}{cells}{rest}")
+        cells = "".join(f"{1e3 * parts[part]:10.2f}" if part in parts else " " * 10 for part in PARTS)
+        rest = f"{1e3 * (best['frame'] - sum(parts.values())):10.2f}" if parts else ""
+        floor = f"{1e3 * sum(parts[part] for part in FLOOR):10.2f}" if all(part in parts for part in FLOOR) else ""
+        wall = f"{1 / best['wall']:10.1f}" if "wall" in best else " " * 10
+        numbers = f"{1e3 * best['first']:10.0f}{1e3 * best['frame']:10.2f}{1 / best['frame']:10.1f}"
+        print(f"{row.label:<42}{numbers}{wall}{cells}{rest}{floor}")
+    nano = next((row for row in table if row.parameter == "nano"), None)
+    theirs = next((row for row in table if row.name == "pytracking"), None)
     for row in table:
         others = [other for other in table if other.label.startswith(f"{row.label}, ")]
-        for other in others:
+        if not others:
+            continue
+        compared = others + ([nano] if nano else [])
+        compared += [theirs] if theirs and "DiMP-50" in row.label else []
+        for other in compared:
             print(f"{row.label}: {other.best['frame'] / row.best['frame']:.2f} times the speed of '{other.label}'")
-        nano = next((other for other in table if other.parameter == "nano"), None)
-        if others and nano:
-            print(f"{row.label}: {nano.best['frame'] / row.best['frame']:.2f} of NanoTrack's speed")
-        if "DiMP-50" in row.label and others:
-            recorded = json.loads(PYTRACKING.read_text())["results"][f"new_dimp50_threads{min(os.cpu_count() or 1, 2)}"]
-            theirs = sum(recorded["best_run_parts_mean_s_per_frame"].values())
-            ratio = theirs / row.best["frame"]
-            print(f"{row.label}: {ratio:.2f} times pytracking's recorded speed ({1e3 * theirs:.0f} ms)")
 
 
 def random_dimp50(folder: str) -> str:
@@ -202,10 +243,14 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="another checkout of this project")
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="processes that spin meanwhile")
     parser.add_argument("--frames", type=int, default=60)
+    parser.add_argument("--whole", nargs="+", metavar="SEQUENCE", help="whole sequences instead of a few frames")
+    parser.add_argument("--folder", type=Path, help="of these sequences; the demo's without it")
+    parser.add_argument("--cpu-clock", action="store_true", help="processor time with one thread: for busy machines")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--trackers", nargs="+", default=["rls_dimp", "dimp", "rtmdnet", "opencv"])
     parser.add_argument("--equality", action="store_true", help="compare the engines' boxes instead")
     args = parser.parse_args()
+    args.folder = args.folder and args.folder.resolve()
     if args.network_path:
         os.environ["PYTRACKING_NETWORK_PATH"] = str(args.network_path.resolve())
     with tempfile.TemporaryDirectory() as folder:
@@ -217,8 +262,8 @@ def main() -> None:
         with busy(args.busy):
             for _ in range(args.rounds):
                 for row in table:
-                    row.measure(args.frames)
-        report(table)
+                    row.measure(args)
+        report(table + ([recorded_pytracking()] if dimp50 else []))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from pytracking.evaluation.datasets.demo.scenarios import SCENARIOS, render_frame
+from pytracking.demo.scenarios import SCENARIOS, render_frame
 
 SIZE = (1280, 720)
 SECONDS = 2.0  # of measurement a decoder, in rounds that alternate between the decoders

@@ -117,7 +117,7 @@ def main() -> int:
 
     sequences = validation_sequences(args.sequences, args.split, args.frames)
     trackers = [tracker for name in args.trackers for tracker in runs_of(name, args.runs)]
-    report = run_dataset(sequences, trackers, args.threads, rerun=args.rerun)
+    report = run_dataset(sequences, trackers, threads=args.threads, rerun=args.rerun)
     print(report.summary())
     evaluation = evaluate(trackers, sequences, cache=False)
     frames = sum(len(sequence.frames) for sequence in sequences)

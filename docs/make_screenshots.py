@@ -23,6 +23,7 @@ from pytracking.web.app import create_app
 from pytracking.web.settings import WebSettings
 
 OUTPUT = Path(__file__).parent / "img"
+BUTTERFLIES = ([200, 52, 78, 82], [46, 20, 52, 48], [58, 157, 48, 46])  # those that are not annotated
 TRACKERS = ("rls_dimp/default", "dimp/bgd")
 WAIT = 600  # seconds
 DESKTOP, PHONE = {"width": 1360, "height": 800}, {"width": 390, "height": 844}
@@ -76,7 +77,7 @@ def page_pictures(page: Page, sequence: str, frames: int) -> None:
     until(page, "state.phase === 'idle'")
     page.click("#setup-toggle")
     page.click(f"#gallery button:has-text('{sequence}') >> nth=0")
-    until(page, "!state.run && state.picture && state.choice.box")
+    until(page, "!state.run && state.picture && state.choice.objects.length")
     page.select_option("#compare", TRACKERS[1])
     page.click("#start")
     until(page, "state.run?.count > 1 && state.phase === 'idle'")
@@ -95,10 +96,42 @@ def page_pictures(page: Page, sequence: str, frames: int) -> None:
     page.set_viewport_size(DESKTOP)
 
 
+def draw(page: Page, box: list[float]) -> None:
+    """Draws a box, given in pixels of the picture."""
+    area = page.locator("#view-a").bounding_box()
+    scale = area["width"] / page.evaluate("document.getElementById('view-a').width")
+    corners = [(box[0] + part * box[2], box[1] + part * box[3]) for part in (0, 0.5, 1)]
+    (x, y), *rest = [(area["x"] + scale * x, area["y"] + scale * y) for x, y in corners]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for x, y in rest:
+        page.mouse.move(x, y)
+    page.mouse.up()
+
+
+def targets_picture(page: Page, frames: int) -> None:
+    """Four butterflies at once."""
+    if page.is_visible("#setup-toggle"):
+        page.click("#setup-toggle")
+    page.click("#gallery button:has-text('butterflies') >> nth=0")
+    until(page, "state.video?.title === 'demo: butterflies' && state.picture && state.choice.objects.length === 1")
+    page.select_option("#compare", "")
+    for count, box in enumerate(BUTTERFLIES, start=2):
+        page.click("#add-target")
+        draw(page, box)
+        until(page, f"state.choice.objects.length === {count}")
+    page.click("#start")
+    until(page, f"state.run?.count >= {frames}")
+    take(page, "targets", clip={"x": 0, "y": 54, "width": DESKTOP["width"], "height": DESKTOP["height"] - 54})
+    page.keyboard.press("Escape")
+    until(page, "state.phase === 'idle'")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sequence", default="runner", help="of the demo dataset")
     parser.add_argument("--frames", type=int, default=90, help="frames tracked before the second picture")
+    parser.add_argument("--only-targets", action="store_true", help="take the picture of several targets alone")
     args = parser.parse_args()
     OUTPUT.mkdir(exist_ok=True)
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -106,19 +139,27 @@ def main() -> int:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport=DESKTOP)
         page.set_default_timeout(1000 * WAIT)
-        page.goto(start_server(Path(folder)))
-        page_pictures(page, args.sequence, args.frames)
-        playback_picture(page, args.sequence, Path(folder))
+        address = start_server(Path(folder))
+        page.goto(address)
+        if not args.only_targets:
+            page_pictures(page, args.sequence, args.frames)
+            playback_picture(page, args.sequence, compared_boxes(page), Path(folder))
+            page.goto(address)
+        targets_picture(page, args.frames)
         browser.close()
     return 0
 
 
-def playback_picture(page: Page, name: str, folder: Path) -> None:
+def compared_boxes(page: Page) -> dict[str, np.ndarray]:
+    """Of the run in view, by the trackers' titles."""
+    run = "trackingPage.state.run"
+    values = f"{run}.trackers.map((_, place) => {run}.track(place).boxes)"
+    columns = page.evaluate(f"{values}.map((boxes) => [...boxes.values].slice(0, 4 * boxes.count))")
+    return {title: np.array(one).reshape(-1, 4) for title, one in zip(("RLS-DiMP", "BGD-DiMP"), columns, strict=True)}
+
+
+def playback_picture(page: Page, name: str, boxes: dict[str, np.ndarray], folder: Path) -> None:
     """What ``python -m pytracking play`` writes, of the same boxes."""
-    trackers = "trackingPage.state.run.trackers"
-    columns = page.evaluate(f"{trackers}.map(({{ boxes }}) => [...boxes.values].slice(0, 4 * boxes.count))")
-    titles = ("RLS-DiMP", "BGD-DiMP")
-    boxes = {title: np.array(column).reshape(-1, 4) for title, column in zip(titles, columns, strict=True)}
     write_page(folder / "play.html", get_dataset("demo")[name], boxes)
     page.goto((folder / "play.html").as_uri())
     page.wait_for_timeout(700)

@@ -1,4 +1,4 @@
-"""``python -m experiments list | plan X | run X | status X | report X``."""
+"""``pytracking experiments list | plan X | run X | status X | report X``; in a checkout ``python -m experiments``."""
 from __future__ import annotations
 
 import argparse
@@ -7,25 +7,20 @@ import os
 import sys
 from pathlib import Path
 
-from experiments.families import of_family
-from experiments.planning import plan_job, plan_table
-from experiments.running import NothingToRunError, SequencesFailedError, run_experiment
-from experiments.selection import Job, Selection, jobs_of
-from experiments.status import status_of, status_table
-from experiments.tables import experiment_names, get_experiment
-from pytracking.evaluation.environment import ConfigError, apply_flags
-from pytracking.evaluation.run_record import ChangedRunError
-from pytracking.evaluation.tracker import MissingWeightsError, UnknownTrackerError
-from pytracking.utils.threads import state_most_threads
+from ltr.errors import UserError, exit_code
+from pytracking.cli.computing import add_computing_options, apply_computing_options
+from pytracking.cli.parser import CommandParser
+from pytracking.evaluation.environment import apply_flags
 
-USER_ERRORS = (
-    NothingToRunError, ChangedRunError, ConfigError, MissingWeightsError, UnknownTrackerError, KeyError, ValueError,
-    ImportError, OSError,
-)
+from .families import of_family
+from .planning import plan_job, plan_table
+from .running import SequencesFailedError, run_experiment
+from .selection import Job, Selection, jobs_of
+from .status import status_of, status_table
+from .tables import experiment_names, get_experiment
 
 
-def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m experiments", description="The paper's tables and figures.")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="the experiments there are")
     texts = {
@@ -45,38 +40,29 @@ def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
         command.add_argument("--results_path", help="folder of result files (shared by all nodes of a cluster)")
         command.add_argument("--network_path", help="folder of network weights")
         if name in ("plan", "run"):
-            command.add_argument("--workers", type=int, default=_cores(), help="processes (default: one a core)")
-            command.add_argument("--cpu_threads", type=int, metavar="N", help="most threads of each process")
+            command.add_argument("--workers", type=int, default=_cores(), help="processes (default: one per core)")
+            add_computing_options(command)
         if name == "plan":
             command.add_argument("--no-probe", action="store_true", help="do not try trackers to measure their speed")
         if name == "run":
             command.add_argument("--overwrite", action="store_true", help="move results of other settings or data away")
-            command.add_argument("--engine", choices=("local", "ray"), default="local")
+            command.add_argument("--runner", choices=("local", "ray"), default="local", help="here or on Ray")
             command.add_argument("--address", help="of a running Ray cluster: auto or HOST:PORT")
             command.add_argument("--gpus", type=float, default=0.0, help="share of a GPU for a task (ray)")
             command.add_argument("--cpus", type=int, default=1, help="cores for a task (ray)")
         if name == "report":
             command.add_argument("--output", type=Path, help="folder for report.md, report.tex and figures")
-    return parser.parse_args(argv)
+
+
+def run(args: argparse.Namespace) -> int:
+    return _list() if args.command == "list" else _command(args)
 
 
 def main(argv: list[str] | None = None) -> int:
-    args = parse_arguments(argv)
-    try:
-        if args.command == "list":
-            return _list()
-        apply_flags(results_path=args.results_path, network_path=args.network_path)
-        return _command(args)
-    except KeyboardInterrupt:
-        print("\ninterrupted; run the same command again to go on", file=sys.stderr)
-        return 130
-    except SequencesFailedError as error:
-        print(error)
-        return 1
-    except USER_ERRORS as error:
-        text = error.args[0] if isinstance(error, KeyError) else error
-        print(f"error: {text}", file=sys.stderr)
-        return 2
+    parser = CommandParser(prog="python -m experiments", description="The paper's tables and figures.")
+    add_arguments(parser)
+    args = parser.parse_args(argv)
+    return exit_code(lambda: run(args))
 
 
 def _list() -> int:
@@ -89,6 +75,7 @@ def _list() -> int:
 
 
 def _command(args: argparse.Namespace) -> int:
+    apply_flags(results_path=args.results_path, network_path=args.network_path)
     experiment = get_experiment(args.experiment)
     if args.family != "dimp":
         experiment = of_family(experiment, args.family)
@@ -99,7 +86,7 @@ def _command(args: argparse.Namespace) -> int:
         dataset=args.dataset,
     )
     if args.command in ("plan", "run"):
-        state_most_threads(args.cpu_threads)
+        apply_computing_options(args)
     jobs = jobs_of(experiment, selection)
     if any(benchmark.protocol == "memory" for benchmark in experiment.benchmarks):
         return _probe(experiment, jobs, args)
@@ -111,36 +98,40 @@ def _command(args: argparse.Namespace) -> int:
         print(status_table([row for job in jobs for row in status_of(job)]))
         return 0
     if args.command == "run":
-        with _engine(args) as pool:
+        with _pool(args) as pool:
             options = {"workers": args.workers, "pool": pool, "overwrite": args.overwrite}
-            print("\n".join(run_experiment(experiment, jobs, **options)))
+            try:
+                print("\n".join(run_experiment(experiment, jobs, **options)))
+            except SequencesFailedError as error:
+                print(error)
+                return 1
         return 0
     return _report(experiment, jobs, args)
 
 
 def _probe(experiment, jobs: list[Job], args: argparse.Namespace) -> int:
-    from experiments.memory_report import run_memory_probe
+    from .memory_report import run_memory_probe
 
     if args.command != "run" or args.family != "dimp":
-        command = f"python -m experiments run {experiment.name}"
-        raise ValueError(f"'{experiment.name}' is run and reported at once, for DiMP's learners: {command}")
+        command = f"pytracking experiments run {experiment.name}"
+        raise UserError(f"'{experiment.name}' is run and reported at once, for DiMP's learners: {command}")
     for job in jobs:
         print(run_memory_probe(experiment, job))
     return 0
 
 
-def _engine(args: argparse.Namespace) -> contextlib.AbstractContextManager:
-    if args.engine == "local":
+def _pool(args: argparse.Namespace) -> contextlib.AbstractContextManager:
+    if args.runner == "local":
         if args.address:
-            raise ValueError("--address belongs to --engine ray")
+            raise UserError("--address belongs to --runner ray")
         return contextlib.nullcontext()
-    from experiments.engines.ray_cluster import RayPool
+    from .engines.ray_cluster import RayPool
 
     return RayPool(args.address, cpus=args.cpus, gpus=args.gpus)
 
 
 def _report(experiment, jobs: list[Job], args: argparse.Namespace) -> int:
-    from experiments.report import write_report
+    from .report import write_report
 
     print(write_report(experiment, jobs, args.output))
     return 0

@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ltr.errors import UserError
 from pytracking.analysis.rules import DEFAULT_RULE
 
 PUBLISHED = Path(__file__).parent / "published"
@@ -29,6 +30,8 @@ class Benchmark:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
+    """One table or figure: which trackers, on which benchmarks, how often."""
+
     name: str
     title: str
     benchmarks: tuple[Benchmark, ...]
@@ -62,7 +65,7 @@ class TrackerName:
         tracker, separator, rest = text.partition(":")
         parameter, _, network = rest.partition("@")
         if not (separator and tracker and parameter):
-            raise ValueError(f"{text!r}: write TRACKER:PARAMETER or TRACKER:PARAMETER@NETWORK, e.g. rls_dimp:default")
+            raise UserError(f"{text!r}: write TRACKER:PARAMETER or TRACKER:PARAMETER@NETWORK, e.g. rls_dimp:default")
         return cls(tracker, parameter, network or None)
 
     def __str__(self) -> str:

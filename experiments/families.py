@@ -3,7 +3,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from experiments.definition import Benchmark, Experiment, TrackerName
+from ltr.errors import UserError
+
+from .definition import Benchmark, Experiment, TrackerName
 
 _ROLES = {  # of DiMP's rows; short- and long-term files have the same counterpart, the families have one rate each
     ("dimp", "dimp50"): "baseline",
@@ -13,6 +15,7 @@ _ROLES = {  # of DiMP's rows; short- and long-term files have the same counterpa
     ("dimp", "bgd_matched_long_term"): "matched",
     ("rls_dimp", "default"): "rls",
     ("rls_dimp", "long_term"): "rls",
+    ("rls_dimp", "exact"): "exact",
 }
 FAMILIES: dict[str, tuple[str, dict[str, str]]] = {  # name in tables, and the tracker of each role
     "prdimp": (
@@ -22,6 +25,7 @@ FAMILIES: dict[str, tuple[str, dict[str, str]]] = {  # name in tables, and the t
             "bgd": "dimp:prdimp50_bgd",
             "matched": "dimp:prdimp50_bgd_matched",
             "rls": "rls_dimp:prdimp50",
+            "exact": "rls_dimp:prdimp50_exact",
         },
     ),
     "super_dimp": (
@@ -31,11 +35,18 @@ FAMILIES: dict[str, tuple[str, dict[str, str]]] = {  # name in tables, and the t
             "bgd": "dimp:super_dimp_bgd",
             "matched": "dimp:super_dimp_bgd_matched",
             "rls": "rls_dimp:super_dimp",
+            "exact": "rls_dimp:super_dimp_exact",
         },
     ),
     "atom": (
         "ATOM",
-        {"baseline": "atom:default", "bgd": "atom:bgd", "matched": "atom:bgd_matched", "rls": "rls_atom:default"},
+        {
+            "baseline": "atom:default",
+            "bgd": "atom:bgd",
+            "matched": "atom:bgd_matched",
+            "rls": "rls_atom:default",
+            "exact": "rls_atom:exact",
+        },
     ),
 }
 
@@ -44,14 +55,14 @@ def of_family(experiment: Experiment, family: str) -> Experiment:
     """The experiment's DiMP rows with another family's trackers; rows without a counterpart are left out.
 
     Raises:
-        ValueError: if there is no such family, or the experiment has nothing of DiMP's.
+        UserError: if there is no such family, or the experiment has nothing of DiMP's.
     """
     if family not in FAMILIES:
-        raise ValueError(f"there is no family {family!r}; there are: dimp, {', '.join(FAMILIES)}")
+        raise UserError(f"there is no family {family!r}; there are: dimp, {', '.join(FAMILIES)}")
     benchmarks = [_translate(benchmark, *FAMILIES[family]) for benchmark in experiment.benchmarks]
     benchmarks = [benchmark for benchmark in benchmarks if benchmark.trackers]
     if not benchmarks:
-        raise ValueError(f"experiment {experiment.name!r} has no row of DiMP's that {family!r} has a counterpart of")
+        raise UserError(f"experiment {experiment.name!r} has no row of DiMP's that {family!r} has a counterpart of")
     return replace(
         experiment,
         name=f"{experiment.name}_{family}",

@@ -6,25 +6,24 @@ times the filter of each is tried on frames of long ago, on recent ones and on t
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ltr.errors import UserError
 from ltr.models.target_classifier import FilterObjective
-from ltr.models.target_classifier.filtering import apply_filter
-from ltr.models.target_classifier.objective import centre_distance
 from pytracking.evaluation import Sequence
 from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.geometry import TargetState
 from pytracking.tracker.dimp.guard import UpdateGuard
 from pytracking.tracker.dimp.memory import SampleMemory
+from pytracking.tracker.dimp.past import FAR, NEAR, margins
 
-NEAR = 1.0  # the score at the target is the highest within this distance of its centre, cells
-FAR = 3.0  # and elsewhere begins here: the target is about three cells wide
+MARGIN = f"highest score within {NEAR:g} cell of the target's centre minus the highest {FAR:g} or more cells away"
 SPANS = ("past", "recent", "next")
 
 
@@ -54,9 +53,13 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Walk:
-    """Samples of one sequence: the first frame's with the filter learnt from them, then one for each frame."""
+    """Samples of one sequence: the first frame's with the filter learnt from them, then one for each frame.
+
+    It is used up before its tracker starts on another sequence: a problem may depend on the target's size.
+    """
 
     filters: Tensor  # (1, C, k, k)
+    problem_of: Callable[[Tensor, Tensor, Tensor], FilterObjective]  # of samples, their boxes and weights
     first_features: Tensor  # (n, C, h, w)
     first_boxes: Tensor  # (n, 4) x y w h in the patch, pixels
     features: Tensor  # (m, C, h, w)
@@ -68,13 +71,13 @@ def walk_along(sequence: Sequence, tracker: DimpTracker, schedule: Schedule) -> 
     """The sequence's samples as this tracker would cut them if it never erred. Frames without a box are left out.
 
     Raises:
-        ValueError: if the sequence has too few frames with a box.
+        UserError: if the sequence has too few frames with a box.
     """
     truth = sequence.ground_truth_rect
     known = np.flatnonzero(np.isfinite(truth).all(axis=1) & (truth[:, 2:] > 0).all(axis=1))
     if len(known) <= schedule.shortest or known[0] != 0:
         needed = schedule.shortest + 1
-        raise ValueError(f"{sequence.label}: the probe needs {needed} frames with boxes, from the first on")
+        raise UserError(f"{sequence.label}: the probe needs {needed} frames with boxes, from the first on")
     FrameLoop(tracker).start_sequence(sequence)
     features, boxes = [], []
     for before, index in zip(known, known[1:], strict=False):
@@ -86,7 +89,8 @@ def walk_along(sequence: Sequence, tracker: DimpTracker, schedule: Schedule) -> 
         boxes.append(torch.tensor(frame.box_in_patch(target.pos, target.size), dtype=torch.float32))
     first = tracker.memory
     boxes = torch.stack(boxes).to(first.boxes)
-    return Walk(tracker.filters, first.features.clone(), first.boxes.clone(), torch.cat(features), boxes)
+    firsts = first.features.clone(), first.boxes.clone()
+    return Walk(tracker.filters, tracker.problem_of, *firsts, torch.cat(features), boxes)
 
 
 def _place(state: TargetState, box: np.ndarray, image_size: tuple[int, int]) -> None:
@@ -106,7 +110,7 @@ def remembered(walk: Walk, tracker: DimpTracker, schedule: Schedule, *, learns: 
         schedule: when it is tried.
         learns: False keeps the first frame's filter.
     """
-    params, guard = tracker.params, UpdateGuard("the probe goes on with the filter from before")
+    params, guard = tracker.params, UpdateGuard("the probe continues with the filter from before")
     memory = SampleMemory(
         walk.first_features,
         walk.first_boxes,
@@ -121,19 +125,13 @@ def remembered(walk: Walk, tracker: DimpTracker, schedule: Schedule, *, learns: 
         if learns:
             tracker.learner.notice(memory.add(walk.features[seen - 1 : seen], walk.boxes[seen - 1]))
         if learns and seen % params.train_skipping == 0:
-            problem: FilterObjective = tracker.network.objective(memory.features, memory.boxes, memory.weights)
+            problem = walk.problem_of(memory.features, memory.boxes, memory.weights)
             filters = guard.choose(
                 problem, filters, tracker.learner.update(problem, filters, params.net_opt_update_iter)
             )
         for span, frames in trials.get(seen, {}).items():
-            stride = tracker.network.feature_stride
-            found[span].append(margins(filters, walk.features[frames], walk.boxes[frames], stride).cpu().numpy())
+            features, boxes = walk.features[frames], walk.boxes[frames]
+            scores = walk.problem_of(features, boxes, boxes.new_ones(len(boxes))).scores(filters)[0]
+            margin = margins(scores, boxes, filters.shape[-1], tracker.network.feature_stride)
+            found[span].append(margin.cpu().numpy())
     return {span: np.array(values) for span, values in found.items()}
-
-
-def margins(filters: Tensor, features: Tensor, boxes: Tensor, feature_stride: int) -> Tensor:
-    """Score at the target minus the highest elsewhere (n,), for features (n, C, h, w) with boxes (n, 4)."""
-    scores = apply_filter(features[None], filters)[0]
-    distance = centre_distance(boxes[None], tuple(scores.shape[-2:]), filters.shape[-1], feature_stride)[0]
-    at_target = scores.masked_fill(distance > NEAR, -torch.inf).amax((1, 2))
-    return at_target - scores.masked_fill(distance < FAR, -torch.inf).amax((1, 2))

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.definition import Experiment
-from experiments.memory_probe import FAR, NEAR, SPANS, Schedule, remembered, walk_along
-from experiments.running import NothingToRunError
-from experiments.selection import Job
 from pytracking.analysis.plots import save_figure
 from pytracking.analysis.statistics import compare_paired, mean_and_interval
 from pytracking.analysis.tables import Number, Table
 from pytracking.evaluation.environment import env_settings
 from pytracking.utils.files import write_text
+
+from .definition import Experiment
+from .memory_probe import MARGIN, SPANS, Schedule, remembered, walk_along
+from .running import NothingToRunError
+from .selection import Job
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,8 +79,7 @@ def value_table(values: Values, names: list[str], schedule: Schedule) -> Table:
     for label, found in values.items():
         table.rows.append([label, *(Number(*mean_and_interval(found[kind]), 3) for kind in kinds)])
     table.notes += [
-        f"margin: highest score within {NEAR:g} cell of the target's centre minus the highest {FAR:g} or more cells "
-        "away; hits: frames with a positive margin",
+        f"margin: {MARGIN}; hits: frames with a positive margin",
         f"past: {schedule.frames} frames spread over everything more than {schedule.past} frames ago; recent: the last "
         f"{schedule.frames}; next: the coming {schedule.frames}; tried every {schedule.every} frames",
         "± : 95 % interval of the mean over sequences (Student's t)",

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.selection import Job
 from pytracking.evaluation import SequenceList, Tracker
 from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.evaluation.results import is_complete, read_times, times_file
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.progress import progress_bar
 from pytracking.utils.threads import thread_variables, threads_of_each
+
+from .selection import Job
 
 BYTES_A_FRAME = 50  # boxes, time and score of one frame as text
 PROBE_FRAMES = 45  # two of DiMP's updates, which come every 20th frame

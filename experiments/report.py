@@ -6,11 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.comparison import MOST_SEQUENCES, difference_table, draw_differences, sequence_table
-from experiments.definition import Experiment
-from experiments.scoring import JobScores, score_job
-from experiments.selection import Job, Selection, short_name
-from experiments.vot_protocol import score_vot_job
+from ltr.errors import UserError
 from pytracking.analysis.plots import draw_plot, save_figure
 from pytracking.analysis.report import hard_sequences
 from pytracking.analysis.rules import RULES
@@ -18,6 +14,12 @@ from pytracking.analysis.statistics import mean_and_interval
 from pytracking.analysis.tables import Number, Table
 from pytracking.evaluation.environment import env_settings
 from pytracking.utils.files import write_text
+
+from .comparison import MOST_SEQUENCES, difference_table, draw_differences, sequence_table
+from .definition import Experiment
+from .scoring import JobScores, score_job
+from .selection import Job, Selection, short_name
+from .vot_protocol import score_vot_job
 
 DIFFERS = "≠"  # marks a mean whose 95 % interval does not contain the published value
 
@@ -31,7 +33,7 @@ def write_report(experiment: Experiment, jobs: list[Job], folder: Path | None = 
         folder: by default ``<results_path>/reports/<experiment>``, with what is scaled down in its name.
 
     Raises:
-        ValueError: if the folder holds the report of another selection, which must not be replaced by this one.
+        UserError: if the folder holds the report of another selection, which must not be replaced by this one.
     """
     selection = jobs[0].selection if jobs else Selection()
     name = "-".join(filter(None, [experiment.name, selection.file_name]))
@@ -64,7 +66,7 @@ def _check_folder(folder: Path, made_by: str) -> None:
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     before = next((line for line in lines if line.startswith("Made by `")), made_by)
     if before != made_by:
-        raise ValueError(f"{path} holds another report ({before}), this one is: {made_by} Give another --output")
+        raise UserError(f"{path} holds another report ({before}), this one is: {made_by} Give another --output")
 
 
 def _tables(experiment: Experiment, job: Job, scores: JobScores) -> list[Table]:
@@ -86,7 +88,7 @@ def _reference(scores: JobScores) -> str | None:
 
 
 def value_table(experiment: Experiment, job: Job, scores: JobScores) -> Table:
-    """One row a tracker: mean and interval of each metric, the published number beside it."""
+    """One row per tracker: mean and interval of each metric, the published number beside it."""
     published = experiment.published_values()
     metrics, dataset = job.benchmark.metrics, job.benchmark.dataset
     # the paper's numbers are of whole benchmarks
@@ -151,7 +153,7 @@ def _figures(experiment: Experiment, scores: JobScores, folder: Path, name: str)
 def _server_note(job: Job) -> str:
     rows = ", ".join(np.unique([str(tracker.results_dir.name) for tracker in _runnable(job)])) or "none yet"
     return (
-        f"**{job.benchmark.dataset}**: {job.benchmark.why}. `python -m pytracking pack` makes the submission of a run; "
+        f"**{job.benchmark.dataset}**: {job.benchmark.why}. `pytracking pack` makes the submission of a run; "
         f"result folders: {rows}."
     )
 

@@ -1,13 +1,15 @@
 """Runs an experiment: every tracker of every benchmark, resumable at the level of a sequence, on any engine."""
 from __future__ import annotations
 
-from experiments.definition import Experiment
-from experiments.selection import Job
-from experiments.vot_protocol import run_vot_job
+from ltr.errors import UserError
 from pytracking.evaluation.running import Pool, RunReport, run_dataset
 
+from .definition import Experiment
+from .selection import Job
+from .vot_protocol import run_vot_job
 
-class NothingToRunError(RuntimeError):
+
+class NothingToRunError(UserError):
     """Data or weights are missing; the message says which, and the remedy."""
 
 
@@ -39,10 +41,10 @@ def run_experiment(
             missing.append("\n".join(map(str, job.problems)))
             continue
         if job.benchmark.protocol == "vot":
-            report = run_vot_job(job, workers, progress)
+            report: RunReport = run_vot_job(job, workers, progress)
         else:
-            report: RunReport = run_dataset(
-                job.sequences, job.all_trackers, workers, progress=progress, pool=pool, overwrite=overwrite
+            report = run_dataset(
+                job.sequences, job.all_trackers, threads=workers, progress=progress, pool=pool, overwrite=overwrite
             )
         failures += len(report.failures)
         summaries.append(f"{dataset}: {report.summary()}")

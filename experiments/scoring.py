@@ -1,17 +1,18 @@
-"""From result files to the numbers of an experiment's table, one a run."""
+"""From result files to the numbers of an experiment's table, one per run."""
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.selection import Job
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.long_term import pool
 from pytracking.analysis.presence import score_track
 from pytracking.analysis.report import peak_memory
 from pytracking.analysis.result_sets import Run
 from pytracking.evaluation.results import is_complete
+
+from .selection import Job
 
 # column -> attribute of an analysis Summary
 SUMMARY_METRICS = {

@@ -6,10 +6,10 @@ import shlex
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from experiments.definition import Benchmark, Experiment, TrackerName
+from ltr.errors import UserError
 from pytracking.evaluation import SequenceList, Tracker, get_dataset
-from pytracking.evaluation.environment import MissingPathError
-from pytracking.evaluation.tracker import MissingWeightsError, UnknownTrackerError
+
+from .definition import Benchmark, Experiment, TrackerName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.runs is not None and self.runs < 1:
-            raise ValueError(f"--runs must be at least 1, not {self.runs}")
+            raise UserError(f"--runs must be at least 1, not {self.runs}")
 
     def differing_from(self, experiment: Experiment) -> Selection:
         """Only what changes the experiment: what it says anyway is None."""
@@ -65,7 +65,7 @@ class Selection:
 
     def run_command(self, experiment: Experiment) -> str:
         """The command that makes the results (without this machine's folders)."""
-        words = ["python -m experiments run", experiment.name]
+        words = ["pytracking experiments run", experiment.name]
         words += [] if self.runs is None else ["--runs", str(self.runs)]
         for flag, values in (("--trackers", self.trackers), ("--sequences", self.sequences)):
             words += [] if values is None else [flag, *(shlex.quote(value) for value in values)]
@@ -119,7 +119,7 @@ def jobs_of(experiment: Experiment, selection: Selection) -> list[Job]:
     """The experiment's benchmarks with what is there and what is not.
 
     Raises:
-        ValueError: if the selection names a tracker or sequence that the experiment does not have.
+        UserError: if the selection names a tracker or sequence that the experiment does not have.
     """
     _check_trackers(experiment, selection)
     selection = selection.differing_from(experiment)
@@ -127,7 +127,7 @@ def jobs_of(experiment: Experiment, selection: Selection) -> list[Job]:
     if selection.sequences is not None and not any(job.problems for job in jobs):
         unknown = sorted(set(selection.sequences) - {sequence.name for job in jobs for sequence in job.sequences})
         if unknown:
-            raise ValueError(f"--sequences: {', '.join(unknown)}: not in the datasets of '{experiment.name}'")
+            raise UserError(f"--sequences: {', '.join(unknown)}: not in the datasets of '{experiment.name}'")
     return [job for job in jobs if job.problems or (job.trackers and len(job.sequences))]
 
 
@@ -135,7 +135,7 @@ def _check_trackers(experiment: Experiment, selection: Selection) -> None:
     labels = {label: text for benchmark in experiment.benchmarks for label, text in benchmark.trackers.items()}
     unknown = [name for name in selection.trackers or () if name not in labels and name not in labels.values()]
     if unknown:
-        raise ValueError(
+        raise UserError(
             f"--trackers: {', '.join(unknown)}: not in '{experiment.name}', which has: {', '.join(labels)}"
         )
 
@@ -151,7 +151,7 @@ def _job(experiment: Experiment, benchmark: Benchmark, selection: Selection) -> 
             if wanted is not None:
                 sequences = SequenceList([sequence for sequence in sequences if sequence.name in wanted])
         job.sequences = sequences
-    except (MissingPathError, OSError, ValueError) as error:
+    except (UserError, OSError) as error:
         job.problems.append(Problem(f"dataset '{benchmark.dataset}': {error}"))
     for label, text in benchmark.trackers.items():
         if not selection.has_row(label, text):
@@ -160,7 +160,7 @@ def _job(experiment: Experiment, benchmark: Benchmark, selection: Selection) -> 
             runs = [_tracker(text, label, run, experiment) for run in range(selection.runs or experiment.runs)]
             job.trackers[label] = runs
             _ = runs[0].weights
-        except (MissingWeightsError, UnknownTrackerError) as error:
+        except UserError as error:
             job.problems.append(Problem(str(error), label))
     return job
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.selection import Job
-from experiments.vot_protocol import finished_repetitions
 from pytracking.analysis.tables import Table
 from pytracking.evaluation.results import is_complete
+
+from .selection import Job
+from .vot_protocol import finished_repetitions
 
 
 @dataclass(frozen=True)

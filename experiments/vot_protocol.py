@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.definition import TrackerName
-from experiments.scoring import VOT_METRICS, JobScores
-from experiments.selection import Job
 from pytracking.evaluation.environment import env_settings
+
+from .definition import TrackerName
+from .scoring import VOT_METRICS, JobScores
+from .selection import Job
 
 STACKS = {
     "vot16": "vot2016/rgb",
@@ -27,11 +28,11 @@ def workspace_of(job: Job) -> Path:
 
 def run_vot_job(job: Job, workers: int, progress: bool = True):
     """Writes the workspace where there is none, then runs what is missing in it; returns the toolkit run's report."""
-    from pytracking.vot.toolkit import require_toolkit
+    from pytracking.vot_integration.toolkit import require_toolkit
 
     require_toolkit()  # first, because the modules below import the toolkit
-    from pytracking.vot.running import run_workspace
-    from pytracking.vot.workspace import StackChanges, add_trackers, create_workspace, is_workspace
+    from pytracking.vot_integration.running import run_workspace
+    from pytracking.vot_integration.workspace import StackChanges, add_trackers, create_workspace, is_workspace
 
     folder, specs = workspace_of(job), list(_specs(job).values())
     if is_workspace(folder):
@@ -45,7 +46,7 @@ def run_vot_job(job: Job, workers: int, progress: bool = True):
 
 
 def _sources(job: Job) -> list:
-    from pytracking.vot.sequences import find_sequences, from_dataset
+    from pytracking.vot_integration.sequences import find_sequences, from_dataset
 
     if job.selection.dataset is not None:
         return from_dataset(job.sequences)
@@ -56,9 +57,9 @@ def _sources(job: Job) -> list:
 
 def _check_workspace(folder: Path, job: Job) -> None:
     """An older workspace must be of the same repetitions and sequences."""
-    from pytracking.vot.execution import open_workspace
-    from pytracking.vot.report import supervised_experiment
-    from pytracking.vot.workspace import WorkspaceError
+    from pytracking.vot_integration.execution import open_workspace
+    from pytracking.vot_integration.report import supervised_experiment
+    from pytracking.vot_integration.workspace import WorkspaceError
 
     workspace = open_workspace(folder)
     there = (supervised_experiment(workspace, realtime=False).repetitions, set(workspace.dataset.list()))
@@ -72,7 +73,7 @@ def _check_workspace(folder: Path, job: Job) -> None:
 
 def score_vot_job(job: Job) -> JobScores:
     """EAO, accuracy, reliability and real-time EAO of what the workspace holds."""
-    from pytracking.vot.report import tracker_row
+    from pytracking.vot_integration.report import tracker_row
 
     values, fps, unfinished = {}, {}, {}
     for label, found in _registered(job).items():
@@ -93,8 +94,8 @@ def score_vot_job(job: Job) -> JobScores:
 
 def finished_repetitions(job: Job) -> dict[str, int]:
     """Row label -> repetitions of sequences of the reset-based experiment that need not be run any more."""
-    from pytracking.vot.execution import missing_repetitions
-    from pytracking.vot.report import supervised_experiment
+    from pytracking.vot_integration.execution import missing_repetitions
+    from pytracking.vot_integration.report import supervised_experiment
 
     done = {}
     for label, found in _registered(job).items():
@@ -111,14 +112,14 @@ def finished_repetitions(job: Job) -> dict[str, int]:
 
 def _registered(job: Job) -> dict[str, tuple | None]:
     """Row label -> workspace and toolkit tracker; None where it is not in the workspace."""
-    from pytracking.vot.toolkit import require_toolkit
-    from pytracking.vot.workspace import is_workspace
+    from pytracking.vot_integration.toolkit import require_toolkit
+    from pytracking.vot_integration.workspace import is_workspace
 
     folder = workspace_of(job)
     if not is_workspace(folder):
         return dict.fromkeys(job.trackers)
     require_toolkit()
-    from pytracking.vot.execution import open_workspace
+    from pytracking.vot_integration.execution import open_workspace
 
     workspace = open_workspace(folder)
     names = {label: None if job.is_blocked(label) else spec.identifier for label, spec in _specs(job).items()}
@@ -129,7 +130,7 @@ def _registered(job: Job) -> dict[str, tuple | None]:
 
 
 def _specs(job: Job) -> dict:
-    from pytracking.vot.trackers import TrackerSpec
+    from pytracking.vot_integration.trackers import TrackerSpec
 
     texts = {label: str(TrackerName.parse(job.benchmark.trackers[label])) for label in job.trackers}
     return {label: TrackerSpec.parse(text) for label, text in texts.items()}

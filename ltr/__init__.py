@@ -1,0 +1,17 @@
+"""Networks, checkpoints, training and inference engines."""
+from __future__ import annotations
+
+from typing import Any
+
+
+class MultiGPU:
+    """pytracking's way to train on several GPUs, which is another one here.
+
+    Raises:
+        UserError: always, with what to do.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        from ltr.errors import UserError
+
+        raise UserError("MultiGPU: start the training with torchrun instead, one process per GPU (docs/training.md)")

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from ltr.restricted_pickle import DamagedFileError, InertRecord, UnsafeFileError, read_torch_file
+from ltr.errors import UserError
+from ltr.restricted_pickle import DamagedFileError, InertRecord, UnsafeFileError, brief
+from ltr.torch_file import read_torch_file
 
 FORMAT = "rls-tracking checkpoint"
 NETWORKS = (
@@ -28,9 +31,10 @@ NETWORKS = (
     "ltr.models.bbreg.atom.atom_resnet50",
 )
 METADATA_NODES = 20_000  # more than any real file has; a pickle can hold exponentially many in a few bytes
+SPARE_ENTRIES, SPARE_TENSORS = 2**22, 2000  # that a network may have beside its file's: MDNet's branches, say
 
 
-class CheckpointError(ValueError):
+class CheckpointError(UserError):
     """A checkpoint that cannot be used; the message names the file, the reason and the remedy."""
 
 
@@ -78,7 +82,8 @@ def read_checkpoint(path: str | Path, *, tensors: bool = True) -> Checkpoint:
     if content and all(isinstance(value, Tensor) for value in content.values()):
         return Checkpoint(dict(content), None, {"format": "state dict"})
     raise CheckpointError(
-        f"{path}: none of 'net' (pytracking), 'shared_layers' (MDNet) or a plain state dict; it has {list(content)[:8]}"
+        f"{path}: none of 'net' (pytracking), 'shared_layers' (MDNet) or a plain state dict; "
+        f"it has {brief(list(content))}"
     )
 
 
@@ -140,18 +145,18 @@ def load_network(path: str | Path, device: str | torch.device = "cpu", **overrid
     Raises:
         CheckpointError: the file is damaged, refused, or fits no network of this package.
     """
+    path = Path(path)
     checkpoint = read_checkpoint(path)
-    build = _builder(Path(path), checkpoint, overrides)
-    with _NoRandomNumbers():
+    build = _builder(path, checkpoint, overrides)
+    with _NetworkSize(checkpoint.net), _NoRandomNumbers():
         network = build()
     expected = network.state_dict()
-    missing = expected.keys() - checkpoint.net.keys()
     unstored = tuple(getattr(network, "unstored_prefixes", ()))
-    if missing and all(name.startswith(unstored) for name in missing) and unstored:
+    new = [name for name in expected if name.startswith(unstored) and name not in checkpoint.net] if unstored else []
+    _require_same_names(path, checkpoint.net, {name: t for name, t in expected.items() if name not in new})
+    if new:
         network = build()  # parts that files never hold keep their random initialisation
-        for name in missing:
-            checkpoint.net[name] = network.state_dict()[name]
-    _require_same_names(Path(path), checkpoint.net, expected)
+        checkpoint.net.update({name: network.state_dict()[name] for name in new})
     weights = {name: t.float() if t.is_floating_point() else t.clone() for name, t in checkpoint.net.items()}
     network.load_state_dict(weights, strict=True, assign=True)
     network.metadata = checkpoint.metadata
@@ -167,21 +172,45 @@ class _NoRandomNumbers(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _builder(path: Path, checkpoint: Checkpoint, overrides: dict[str, Any]):
+class _NetworkSize(TorchFunctionMode):
+    """Refuses to make a network much larger than the weights at hand: a file's arguments may describe any size."""
+
+    def __init__(self, weights: Mapping[str, Tensor]) -> None:
+        super().__init__()
+        self._entries = 4 * sum(tensor.numel() for tensor in weights.values()) + SPARE_ENTRIES
+        self._tensors = 4 * len(weights) + SPARE_TENSORS
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func in (torch.empty, torch.zeros, torch.ones, torch.full):
+            sizes = args[0] if args and isinstance(args[0], (tuple, list)) else args
+            self._entries -= math.prod(side for side in sizes if isinstance(side, int))
+            self._tensors -= 1
+            if self._entries < 0 or self._tensors < 0:
+                raise ValueError("they describe a network many times larger than the file's tensors")
+        return func(*args, **(kwargs or {}))
+
+
+def _builder(path: Path, checkpoint: Checkpoint, overrides: dict[str, Any]) -> Callable[[], nn.Module]:
     function = overrides.pop("constructor", None) or (checkpoint.constructor or {}).get("function")
     if function is None:
         raise CheckpointError(f"{path}: does not say which network it is; pass constructor= one of {list(NETWORKS)}")
     if function not in NETWORKS:
-        raise CheckpointError(f"{path}: is a '{function}'; this package has {list(NETWORKS)}")
+        raise CheckpointError(f"{path}: is a {brief(function)}; this package has {list(NETWORKS)}")
     module, name = function.rsplit(".", 1)
     constructor = getattr(importlib.import_module(module), name)
-    arguments = {**(checkpoint.constructor or {}).get("kwargs", {}), **overrides}
+    recorded = (checkpoint.constructor or {}).get("kwargs", {})
+    if not isinstance(recorded, dict):
+        raise CheckpointError(f"{path}: the recorded arguments of {name} are {brief(recorded)}, not a dictionary")
+    arguments = {**recorded, **overrides}
 
     def build() -> nn.Module:
         try:
             return constructor(**arguments)
-        except (TypeError, ValueError) as error:
-            raise CheckpointError(f"{path}: {name} cannot be built from the recorded arguments: {error}") from error
+        except CheckpointError:
+            raise
+        except Exception as error:  # the arguments come from the file, and may be anything
+            reason = f"{type(error).__name__}: {str(error)[:200]}"
+            raise CheckpointError(f"{path}: {name} cannot be built from the recorded arguments: {reason}") from error
 
     return build
 
@@ -205,7 +234,7 @@ def _require_same_names(path: Path, found: Mapping[str, Tensor], expected: Mappi
 
 def _refuse_what_is_no_checkpoint(path: Path) -> None:
     if not path.is_file():
-        raise CheckpointError(f"{path}: no such file; `python -m pytracking weights list` says where to get networks")
+        raise CheckpointError(f"{path}: no such file; `pytracking weights list` says where to get networks")
     with open(path, "rb") as file:
         start = file.read(512).lstrip().lower()
     if not start:
@@ -213,7 +242,7 @@ def _refuse_what_is_no_checkpoint(path: Path) -> None:
     if start.startswith((b"<!doctype html", b"<html", b"<?xml")):
         raise CheckpointError(
             f"{path}: is a web page, not a network: the download server (usually Google Drive) answered with a form. "
-            "Open the link in a browser, download the file there and run `python -m pytracking weights import FILE`."
+            "Open the link in a browser, download the file there and run `pytracking weights import FILE`."
         )
     if start.startswith(b"version https://git-lfs"):
         raise CheckpointError(f"{path}: is a Git LFS pointer, not the file; run `git lfs pull` where it came from")
@@ -239,12 +268,14 @@ def _published(path: Path, content: Mapping[str, Any]) -> Checkpoint:
     record = content.get("constructor")
     constructor = None
     if isinstance(record, InertRecord):
-        module = str(record.attributes.get("fun_module", "")).removeprefix("dlframework.")
-        name = str(record.attributes.get("fun_name", ""))
+        module, name = (record.attributes.get(key, "") for key in ("fun_module", "fun_name"))
+        if not isinstance(module, str) or not isinstance(name, str):
+            raise CheckpointError(f"{path}: its constructor is {brief(module)} {brief(name)}, not two names")
+        module = module.removeprefix("dlframework.")
         kwargs = _plain(path, record.attributes.get("kwds") or {})
         constructor = {"function": f"{module}.{name}", "kwargs": kwargs}
         if record.attributes.get("args"):
-            raise CheckpointError(f"{path}: its constructor has unnamed arguments {record.attributes['args']}")
+            raise CheckpointError(f"{path}: its constructor has unnamed arguments {brief(record.attributes['args'])}")
     keys = ("epoch", "actor_type", "net_type", "net_info", "stats")
     metadata = {key: _plain(path, content[key]) for key in keys if key in content}
     return Checkpoint(_state_dict(path, content["net"]), constructor, {"format": "pytracking", **metadata})

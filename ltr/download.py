@@ -9,11 +9,13 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from ltr.errors import UserError
+
 BLOCK = 1 << 16
 HTML_STARTS = (b"<!doctype html", b"<html", b"<?xml")
 
 
-class DownloadError(OSError):
+class DownloadError(UserError, OSError):
     """A download that did not give the file; the message says why."""
 
 

@@ -1,25 +1,24 @@
-"""Reads files written by ``torch.save`` without executing anything that is pickled in them.
+"""Reads pickles of ``torch.save`` without executing anything, and without spending more than the file is worth.
 
 A pickle is a program that may call any function it names. Here a name means one of three things: something this
 module rebuilds itself (tensors, ordered dictionaries), a foreign class that becomes an inert record, or an error that
-names it. Both layouts of ``torch.save`` are read: the zip archive (since torch 1.6) and the older stream of pickles.
+names it. A pickle may also ask for memory and time without end in a few bytes: lengths and memo positions that are made
+up, copies of copies, keys whose hash takes for ever. So the interpreter is Python's own, written in Python, with the
+opcodes that a checkpoint needs and a budget for what they make.
 """
 from __future__ import annotations
 
-import io
-import os
 import pickle
-import struct
-import sys
-import zipfile
+import reprlib
 from collections import OrderedDict
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO
 
 import torch
 from torch import Tensor
 
-LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
+from ltr.errors import UserError
+
 FOREIGN_PACKAGES = ("ltr", "dlframework", "pytracking", "numpy", "pathlib", "easydict", "argparse")
 STORAGE_DTYPES = {
     "DoubleStorage": torch.float64,
@@ -33,14 +32,24 @@ STORAGE_DTYPES = {
     "ByteStorage": torch.uint8,
     "BoolStorage": torch.bool,
 }
-PLAIN_TYPES = {"set": set, "frozenset": frozenset, "complex": complex, "slice": slice, "bytearray": bytearray}
+# All but: calls in other guises (INST, OBJ, EXT), buffers of a stated length (BYTEARRAY8, NEXT_BUFFER), text ids.
+OPCODES = """
+    PROTO FRAME STOP MARK POP POP_MARK DUP NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT
+    BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES
+    BINBYTES8 EMPTY_LIST LIST APPEND APPENDS EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 EMPTY_DICT DICT SETITEM SETITEMS
+    EMPTY_SET ADDITEMS FROZENSET GLOBAL STACK_GLOBAL REDUCE NEWOBJ NEWOBJ_EX BUILD PUT BINPUT LONG_BINPUT MEMOIZE GET
+    BINGET LONG_BINGET BINPERSID
+""".split()
+MOST_READS = 500_000  # opcodes and arguments; a network of 1000 tensors has 50,000
+SPARE = 2**20  # bytes that any file may have made, however small it is
+CLASS_BYTES = 2**10  # what a class for a record costs
 
 
 class UnsafeFileError(pickle.UnpicklingError):
-    """The pickle names something that will not be called."""
+    """The pickle names something that will not be called, or asks for more than a checkpoint needs."""
 
 
-class DamagedFileError(ValueError):
+class DamagedFileError(UserError):
     """The file is not a complete ``torch.save`` file."""
 
 
@@ -64,7 +73,7 @@ class InertRecord:
         return f"<{self.path} {list(self.attributes)}>"
 
 
-class _Storage:
+class Storage:
     """A flat tensor that pickled tensors are views of."""
 
     __slots__ = ("data",)
@@ -73,34 +82,112 @@ class _Storage:
         self.data = data
 
 
-class _RestrictedUnpickler(pickle.Unpickler):
-    """Rebuilds what ``find_class`` knows; storages come from ``load_storage(dtype, key, numel, view)``."""
+class Budget:
+    """What the pickles of one file may have made.
 
-    def __init__(self, file: BinaryIO, load_storage: Any = None) -> None:
-        super().__init__(file, encoding="utf-8")
+    Args:
+        size: bytes of the file.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._reads = MOST_READS
+        self._copies = size + SPARE
+        self._views = 2 * size + SPARE  # tied weights name a storage twice
+
+    def read(self) -> None:
+        """Something was read."""
+        self._reads -= 1
+        if self._reads < 0:
+            raise UnsafeFileError(f"its pickle has more than {MOST_READS} steps, which no network needs")
+
+    def copy(self, count: int) -> None:
+        """That many bytes or entries are copied."""
+        self._copies -= count
+        if self._copies < 0:
+            raise UnsafeFileError("its pickle makes copies of copies, far more than the file holds")
+
+    def view(self, count: int) -> None:
+        """A tensor of that many bytes is made on a storage."""
+        self._views -= count
+        if self._views < 0:
+            raise UnsafeFileError("its tensors together have several times the bytes of the file")
+
+
+class _CountedFile:
+    """The file as the interpreter sees it: every read is counted, and none claims more memory than there is file."""
+
+    def __init__(self, file: BinaryIO, size: int, budget: Budget) -> None:
+        self._file, self._size, self._budget = file, size, budget
+
+    def read(self, count: int) -> bytes:
+        self._budget.read()
+        if count > 4096:
+            count = max(min(count, self._size - self._file.tell()), 0)
+        return self._file.read(count)
+
+    def readline(self) -> bytes:
+        self._budget.read()
+        return self._file.readline()
+
+
+class _Call:
+    """One of this module's functions on the pickle's stack, where nothing can be attached to it."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        object.__setattr__(self, "_function", function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._function(*arguments)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise UnsafeFileError(f"the file changes a function ({name}); nothing was executed")
+
+
+class _Opcodes(dict):
+    def __missing__(self, code: int) -> Any:
+        raise UnsafeFileError(f"its pickle has the opcode {bytes([code])!r}, which no checkpoint needs")
+
+
+class RestrictedUnpickler(pickle._Unpickler):
+    """Rebuilds what ``find_class`` knows; storages come from ``load_storage(dtype, key, numel, view)``.
+
+    Args:
+        file: at the start of the pickle.
+        size: bytes of the file.
+        budget: shared by all pickles of the file.
+        load_storage: None where there can be no tensors.
+    """
+
+    def __init__(self, file: BinaryIO, size: int, budget: Budget, load_storage: Any = None) -> None:
+        super().__init__(_CountedFile(file, size, budget), encoding="utf-8")
+        self._budget = budget
         self._load_storage = load_storage
-        self._tensor_functions = {
+        self._functions = {
             ("torch._utils", "_rebuild_tensor"): self._rebuild_tensor,
             ("torch._utils", "_rebuild_tensor_v2"): self._rebuild_tensor,
             ("torch._utils", "_rebuild_parameter"): self._rebuild_parameter,
-            ("torch", "Size"): self._as_tuple,
-            ("torch", "device"): str,
+            ("torch", "Size"): self._tuple,
+            ("torch", "device"): self._device,
             ("_codecs", "encode"): self._encode,
+            ("collections", "OrderedDict"): self._ordered,
         }
+        for module in ("builtins", "__builtin__"):
+            for plain, function in (("set", self._set), ("frozenset", self._frozenset), ("bytearray", self._bytearray),
+                                    ("complex", self._complex), ("slice", self._slice)):
+                self._functions[module, plain] = function
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in self._tensor_functions:
-            return self._tensor_functions[module, name]
-        if (module, name) == ("collections", "OrderedDict"):
-            return OrderedDict
+        if (module, name) in self._functions:
+            return _Call(self._functions[module, name])
         if module in ("torch", "torch.storage") and name in STORAGE_DTYPES:
             return STORAGE_DTYPES[name]
         if module == "torch" and isinstance(getattr(torch, name, None), torch.dtype):
             return getattr(torch, name)
-        if module in ("builtins", "__builtin__") and name in PLAIN_TYPES:
-            return PLAIN_TYPES[name]
         package = module.split(".")[0]
         if package in FOREIGN_PACKAGES and name.isidentifier():
+            self._budget.copy(CLASS_BYTES)
             # A class of its own for each mention: what a pickle does to one of them reaches nothing else.
             return type(name, (InertRecord,), {"path": f"{module}.{name}"})
         raise UnsafeFileError(
@@ -108,133 +195,146 @@ class _RestrictedUnpickler(pickle.Unpickler):
             "nothing was executed"
         )
 
-    def persistent_load(self, pid: Any) -> _Storage:
+    def persistent_load(self, pid: Any) -> Storage:
         if self._load_storage is None or not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage":
-            raise UnsafeFileError(f"the file refers to something outside itself: {str(pid)[:80]}; nothing was executed")
+            raise UnsafeFileError(f"the file refers to something outside itself: {brief(pid)}; nothing was executed")
         _, dtype, key, _, numel, *view = pid
-        if not isinstance(dtype, torch.dtype) or not isinstance(numel, int) or numel < 0:
-            raise DamagedFileError(f"storage {key!r} has the type {dtype!r} and the length {numel!r}")
-        return _Storage(self._load_storage(dtype, str(key), numel, view[0] if view else None))
+        if not isinstance(dtype, torch.dtype) or not isinstance(key, (str, int)) or not _is_count(numel):
+            raise DamagedFileError(f"storage {brief(key)} has the type {brief(dtype)} and the length {brief(numel)}")
+        return Storage(self._load_storage(dtype, str(key)[:80], numel, view[0] if view else None))
 
-    @staticmethod
-    def _rebuild_tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Tensor:
+    # Opcodes that need a look first
+
+    def load_frame(self) -> None:
+        self.read(8)  # a frame only says how far to read ahead
+
+    def load_build(self) -> None:
+        state, instance = self.stack.pop(), self.stack[-1]
+        if isinstance(instance, InertRecord):
+            instance.__setstate__(state)
+        elif not isinstance(instance, OrderedDict):  # a state dict's own attributes (versions of layers) are not used
+            raise UnsafeFileError(f"the file sets the state of a {type(instance).__name__}; nothing was executed")
+
+    def load_setitem(self) -> None:
+        value, key = self.stack.pop(), self.stack.pop()
+        self._set_items([key, value])
+
+    def load_setitems(self) -> None:
+        self._set_items(self.pop_mark())
+
+    def load_dict(self) -> None:
+        items = self.pop_mark()
+        self.append({})
+        self._set_items(items)
+
+    def _set_items(self, items: list[Any]) -> None:
+        target = self.stack[-1]
+        if not isinstance(target, dict):
+            raise DamagedFileError(f"entries are given to a {type(target).__name__}")
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            target[_checked_key(key)] = value
+
+    def load_additems(self) -> None:
+        items, target = self.pop_mark(), self.stack[-1]
+        if not isinstance(target, set):
+            raise DamagedFileError(f"members are given to a {type(target).__name__}")
+        target.update(map(_checked_key, items))
+
+    def load_frozenset(self) -> None:
+        self.append(frozenset(map(_checked_key, self.pop_mark())))
+
+    # What calls on the stack mean
+
+    def _rebuild_tensor(self, storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Tensor:
         numbers = [offset, *size, *stride]
-        if not isinstance(storage, _Storage) or not all(isinstance(n, int) and n >= 0 for n in numbers):
+        if not isinstance(storage, Storage) or not all(map(_is_count, numbers)):
             raise DamagedFileError("a tensor of the file has no storage, or a shape that is not made of counts")
         count = 1
         for length in size:
             count *= length
         reach = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True)) + 1 if count else 0
         if count > storage.data.numel() or reach > storage.data.numel():
-            raise DamagedFileError(f"a tensor of shape {tuple(size)} reaches beyond its storage")
+            raise DamagedFileError(f"a tensor of shape {brief(tuple(size))} reaches beyond its storage")
+        self._budget.view(count * storage.data.itemsize)
         return storage.data.as_strided(size, stride, offset)
 
     @staticmethod
     def _rebuild_parameter(data: Any, *_: Any) -> Any:
         return data
 
-    @staticmethod
-    def _as_tuple(values: Any) -> tuple:
-        return tuple(values)
+    def _copied(self, values: Any = ()) -> Any:
+        self._budget.copy(len(values))
+        return values
 
-    @staticmethod
-    def _encode(text: Any, encoding: Any = "latin1") -> bytes:
+    def _tuple(self, values: Iterable[Any]) -> tuple:
+        return tuple(self._copied(values))
+
+    def _set(self, values: Iterable[Any] = ()) -> set:
+        return set(map(_checked_key, self._copied(values)))
+
+    def _frozenset(self, values: Iterable[Any] = ()) -> frozenset:
+        return frozenset(map(_checked_key, self._copied(values)))
+
+    def _ordered(self, pairs: Iterable[Any] = ()) -> OrderedDict:
+        return OrderedDict((_checked_key(key), value) for key, value in self._copied(pairs))
+
+    def _encode(self, text: Any, encoding: Any = "latin1") -> bytes:
         if not isinstance(text, str) or encoding != "latin1":
             raise UnsafeFileError("the file asks for a codec other than latin1; nothing was executed")
-        return text.encode("latin1")
+        return self._copied(text).encode("latin1")
+
+    def _bytearray(self, content: Any = b"", *encoding: Any) -> bytearray:
+        if isinstance(content, str):
+            content = self._encode(content, *encoding)
+        if not isinstance(content, bytes):  # a number would be a length
+            raise UnsafeFileError(f"the file asks for a bytearray of {brief(content)}")
+        return bytearray(self._copied(content))
+
+    @staticmethod
+    def _complex(*parts: Any) -> complex:
+        return complex(*map(_number, parts))
+
+    @staticmethod
+    def _slice(*ends: Any) -> slice:
+        return slice(*(None if end is None else _number(end) for end in ends))
+
+    @staticmethod
+    def _device(*description: Any) -> str:
+        return ":".join(str(part) for part in description if isinstance(part, (str, int)))
 
 
-def read_torch_file(path: Path, *, tensors: bool = True) -> Any:
-    """The object that ``torch.save`` wrote, with inert records in place of foreign objects.
-
-    Without ``tensors`` their values are not read: they are on the device "meta".
-
-    Raises:
-        DamagedFileError: the file is truncated or was never written by ``torch.save``.
-        UnsafeFileError: it names a function or class that has no business in a checkpoint.
-    """
-    try:
-        with open(path, "rb") as file:
-            if file.read(4) == b"PK\x03\x04":
-                return _read_zip(path, tensors)
-            file.seek(0)
-            return _read_legacy(file, os.path.getsize(path), tensors)
-    except (UnsafeFileError, DamagedFileError, OSError):
-        raise
-    except zipfile.BadZipFile as error:
-        raise DamagedFileError(f"the archive is truncated or damaged ({error})") from error
-    except Exception as error:  # a hostile or cut-off pickle can make the unpickler raise nearly anything
-        raise DamagedFileError(f"it cannot be read as a torch file ({type(error).__name__}: {error})") from error
+def _own_opcodes() -> _Opcodes:
+    own = {name.removeprefix("load_").upper(): getattr(RestrictedUnpickler, name)
+           for name in vars(RestrictedUnpickler) if name.startswith("load_")}
+    codes = {name: getattr(pickle, name)[0] for name in OPCODES}
+    return _Opcodes({code: own.get(name) or pickle._Unpickler.dispatch[code] for name, code in codes.items()})
 
 
-def _read_zip(path: Path, tensors: bool) -> Any:
-    with zipfile.ZipFile(path) as archive:
-        names = {name.partition("/")[2]: name for name in archive.namelist()}
-        if "constants.pkl" in names or any(name.startswith("code/") for name in names):
-            raise UnsafeFileError("it is a TorchScript program, not a checkpoint; nothing was executed")
-        if "data.pkl" not in names:
-            raise DamagedFileError("the archive holds no data.pkl, so torch.save did not write it")
-        size = os.path.getsize(path)
-        for info in archive.infolist():
-            if info.file_size > size:
-                raise DamagedFileError(f"record {info.filename!r} claims {info.file_size} bytes in a file of {size}")
-        if "byteorder" in names and archive.read(names["byteorder"]).decode() != sys.byteorder:
-            raise DamagedFileError("it was written on a machine with the other byte order")
-        storages: dict[str, Tensor] = {}
-
-        def load_storage(dtype: torch.dtype, key: str, numel: int, view: Any) -> Tensor:
-            if key not in storages:
-                if f"data/{key}" not in names:
-                    raise DamagedFileError(f"the archive lacks the storage {key!r}")
-                raw = bytearray(archive.read(names[f"data/{key}"]))
-                storages[key] = torch.frombuffer(raw, dtype=torch.uint8) if raw else torch.empty(0, dtype=torch.uint8)
-            return _typed(storages[key], dtype, numel, key)
-
-        pickled = io.BytesIO(archive.read(names["data.pkl"]))
-        return _RestrictedUnpickler(pickled, load_storage if tensors else _no_values).load()
+RestrictedUnpickler.dispatch = _own_opcodes()
 
 
-def _read_legacy(file: BinaryIO, size: int, tensors: bool) -> Any:
-    if _RestrictedUnpickler(file).load() != LEGACY_MAGIC:
-        raise DamagedFileError("torch.save did not write it")
-    _RestrictedUnpickler(file).load()  # protocol version
-    system = _RestrictedUnpickler(file).load()
-    if isinstance(system, dict) and system.get("little_endian") is not (sys.byteorder == "little"):
-        raise DamagedFileError("it was written on a machine with the other byte order")
-    if not tensors:
-        return _RestrictedUnpickler(file, _no_values).load()
-    storages: dict[str, tuple[torch.dtype, Tensor]] = {}
-    promised = 0
-
-    def load_storage(dtype: torch.dtype, key: str, numel: int, view: Any) -> Tensor:
-        nonlocal promised
-        if key not in storages:
-            promised += numel * dtype.itemsize
-            if promised > size:
-                raise DamagedFileError(f"its tensors claim {promised} bytes in a file of {size}: it is truncated")
-            storages[key] = (dtype, torch.zeros(numel * dtype.itemsize, dtype=torch.uint8))
-        whole = _typed(storages[key][1], dtype, numel, key)
-        if view is None:
-            return whole
-        _, offset, length = view
-        return whole[offset : offset + length]
-
-    result = _RestrictedUnpickler(file, load_storage).load()
-    for key in _RestrictedUnpickler(file).load():
-        dtype, raw = storages[str(key)]
-        header = file.read(8)
-        if len(header) < 8 or struct.unpack("<q", header)[0] * dtype.itemsize != raw.numel():
-            raise DamagedFileError(f"storage {key!r} is missing or has another length: the file is truncated")
-        if raw.numel() and file.readinto(memoryview(raw.numpy())) != raw.numel():
-            raise DamagedFileError(f"storage {key!r} ends early: the file is truncated")
-    return result
+def brief(value: Any) -> str:
+    """A short text for messages: the whole of what a pickle holds may be endless."""
+    return _SHORT.repr(value)
 
 
-def _no_values(dtype: torch.dtype, key: str, numel: int, view: Any) -> Tensor:
-    return torch.empty(numel if view is None else view[2], dtype=dtype, device="meta")
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxtuple, _SHORT.maxlist, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxother = 2, 6, 6, 4, 60, 60
 
 
-def _typed(raw: Tensor, dtype: torch.dtype, numel: int, key: str) -> Tensor:
-    if raw.numel() != numel * dtype.itemsize:
-        raise DamagedFileError(f"storage {key!r} has {raw.numel()} bytes instead of {numel * dtype.itemsize}")
-    return raw.view(dtype) if numel else torch.empty(0, dtype=dtype)
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and 0 <= value < 2**62
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, (int, float)):
+        raise DamagedFileError(f"{brief(value)} is not a number")
+    return value
+
+
+def _checked_key(key: Any) -> Any:
+    """Nested tuples are refused: the hash of a few bytes of them may take for ever."""
+    nested = isinstance(key, tuple) and any(isinstance(part, (tuple, frozenset)) for part in key)
+    if nested or isinstance(key, frozenset):
+        raise UnsafeFileError("a key of its dictionaries is a nested tuple, which no checkpoint needs")
+    return key

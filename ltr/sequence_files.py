@@ -18,6 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ltr.errors import UserError
+
 ANNOTATION_NAMES = ("groundtruth_rect.txt", "groundtruth.txt")
 IMAGE_FOLDERS = ("img", "color")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp")
@@ -25,14 +27,14 @@ ORIGINS = (0, 1)
 _SEPARATORS = re.compile(r"[,;\s]+")
 
 
-class NumberFileError(ValueError):
+class NumberFileError(UserError):
     """A text file whose numbers cannot be read; the message names the file and, where there is one, the line."""
 
 
 def check_origin(origin: int | str, source: str | Path) -> int:
     """The origin as an integer; ``source`` starts the message of the ValueError that anything but 0 and 1 raises."""
     if str(origin) not in map(str, ORIGINS):
-        raise ValueError(f"{source}: origin must be 0 (pixels count from 0, numbers are taken as written) or 1, "
+        raise UserError(f"{source}: origin must be 0 (pixels count from 0, numbers are taken as written) or 1, "
                          f"not {origin!r}")
     return int(origin)
 

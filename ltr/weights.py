@@ -6,9 +6,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from ltr.errors import UserError
+
 BUNDLED = Path(__file__).with_name("bundled")
 SUFFIX = ".pth"
 SUFFIXES = (SUFFIX, ".pth.tar")  # both are ordinary checkpoints
+ONNX = ".onnx"  # networks of trackers to compare with
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +22,22 @@ class KnownWeights:
         name: file name, as parameter files say it.
         description: what it is and whose.
         page: where a person finds it.
-        url: direct address of the file.
+        url: direct address of the file; None if there is none.
+        licence: of the file, as far as its page says.
         size: bytes, where known.
         sha256: of the file, or its first digits (torchvision puts eight into its file names), where known.
+        tested: sha256 of the file that our tables were made with, where the publisher names none; others may work.
         network: dotted constructor that must be able to load it; None for backbone weights.
     """
 
     name: str
     description: str
     page: str
-    url: str
+    url: str | None
+    licence: str = "GPL-3.0, as the project that publishes it"
     size: int | None = None
     sha256: str | None = None
+    tested: str | None = None
     network: str | None = None
 
 
@@ -39,6 +46,9 @@ def _drive(identifier: str) -> str:
 
 
 _ZOO = "https://github.com/visionml/pytracking/blob/master/MODEL_ZOO.md"
+_NANO_PAGE = "https://github.com/HonglinChu/SiamTrackers/tree/master/NanoTrack"
+_NANO = "https://github.com/HonglinChu/SiamTrackers/raw/master/NanoTrack/models"
+_SEE_PAGE = "see its page"
 _DIMP = "ltr.models.tracking.dimpnet."
 KNOWN: dict[str, KnownWeights] = {
     entry.name: entry
@@ -73,23 +83,56 @@ KNOWN: dict[str, KnownWeights] = {
         ),
         KnownWeights(
             "rt-mdnet.pth", "RT-MDNet trained on ImageNet-Vid (Jung et al., 2018)", "https://github.com/IlchaeJung/RT-MDNet",
-            "https://www.dropbox.com/s/lr8uft05zlo21an/rt-mdnet.pth?dl=1", network="ltr.models.tracking.mdnet.mdnet",
+            "https://www.dropbox.com/s/lr8uft05zlo21an/rt-mdnet.pth?dl=1", licence="not stated",
+            network="ltr.models.tracking.mdnet.mdnet",
+        ),
+        KnownWeights(
+            "dimp50_got10k.pth", "DiMP on ResNet-50, trained on GOT-10k alone; nobody publishes it, so train it",
+            "docs/training.md: pytracking train dimp dimp50_got10k", None, licence="yours", network=_DIMP + "dimpnet50",
+        ),
+        KnownWeights(
+            "nanotrack_v3_backbone.onnx", "NanoTrack v3 (Chu, 2023), a peer: backbone", _NANO_PAGE,
+            f"{_NANO}/nanotrackv3/nanotrack_backbone.onnx", licence=_SEE_PAGE, size=1_431_635,
+            tested="50be1320abf9384fd3479ea829f95e244cf3f3838190c5ab60c750fb8c1ce828",
+        ),
+        KnownWeights(
+            "nanotrack_v3_head.onnx", "NanoTrack v3 (Chu, 2023), a peer: head", _NANO_PAGE,
+            f"{_NANO}/nanotrackv3/nanotrack_head.onnx", licence=_SEE_PAGE, size=1_183_740,
+            tested="75357903be3f4817c965af16cb5a11fd32b1467f597a408405a98635ac63f61d",
+        ),
+        KnownWeights(
+            "nanotrack_v2_backbone.onnx", "NanoTrack v2 (Chu, 2022) for OpenCV, a peer: backbone", _NANO_PAGE,
+            f"{_NANO}/nanotrackv2/nanotrack_backbone_sim.onnx", licence=_SEE_PAGE, size=1_056_849,
+            tested="530bdd0cd00f19afab79a863e71ba71e3312395a5dc9151af675082bdaaa2fc4",
+        ),
+        KnownWeights(
+            "nanotrack_v2_head.onnx", "NanoTrack v2 (Chu, 2022) for OpenCV, a peer: head", _NANO_PAGE,
+            f"{_NANO}/nanotrackv2/nanotrack_head_sim.onnx", licence=_SEE_PAGE, size=726_198,
+            tested="0d8c0637be849f092cc7236cae02e55c8b9455ebe37ba50601d6115db4247cd9",
+        ),
+        KnownWeights(
+            "vittrack.onnx", "VitTrack for OpenCV (OpenCV's model zoo, 2023), a peer",
+            "https://github.com/opencv/opencv_zoo/tree/main/models/object_tracking_vittrack",
+            "https://github.com/opencv/opencv_zoo/raw/main/models/object_tracking_vittrack/"
+            "object_tracking_vittrack_2023sep.onnx",
+            licence="Apache-2.0", size=767_836,
+            tested="ac1418b43519a5118dba03e1db181b5ca83f3a61b76582841ce8a725d8bfa249",
         ),
         KnownWeights(
             "mobilenet_v2-b0353104.pth", "MobileNetV2 backbone trained on ImageNet (torchvision)",
             "https://pytorch.org/vision/stable/models.html",
-            "https://download.pytorch.org/models/mobilenet_v2-b0353104.pth", size=14_212_972,
+            "https://download.pytorch.org/models/mobilenet_v2-b0353104.pth", licence="BSD-3-Clause", size=14_212_972,
             sha256="b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889",
         ),
         KnownWeights(
             "resnet50-0676ba61.pth", "ResNet-50 backbone trained on ImageNet (torchvision)",
             "https://pytorch.org/vision/stable/models.html",
-            "https://download.pytorch.org/models/resnet50-0676ba61.pth", sha256="0676ba61",
+            "https://download.pytorch.org/models/resnet50-0676ba61.pth", licence="BSD-3-Clause", sha256="0676ba61",
         ),
         KnownWeights(
             "resnet18-f37072fd.pth", "ResNet-18 backbone trained on ImageNet (torchvision)",
             "https://pytorch.org/vision/stable/models.html",
-            "https://download.pytorch.org/models/resnet18-f37072fd.pth", sha256="f37072fd",
+            "https://download.pytorch.org/models/resnet18-f37072fd.pth", licence="BSD-3-Clause", sha256="f37072fd",
         ),
     )
 }
@@ -124,10 +167,10 @@ def find_weights(name: str, search_dirs: list[Path]) -> Path | None:
         The first file found, or None.
     """
     if not name:
-        raise ValueError("the name of a network is empty")
+        raise UserError("the name of a network is empty")
     given = Path(name).expanduser()
     names = [given.name]
-    if not given.name.endswith(SUFFIXES):
+    if not given.name.endswith((*SUFFIXES, ONNX)):
         names = [given.name + suffix for suffix in SUFFIXES] + names
     if given.is_absolute() or len(given.parts) > 1:
         return next((given.with_name(n) for n in names if given.with_name(n).is_file()), None)

@@ -1,25 +1,29 @@
 """Visual tracking that learns online and does not forget: trackers, evaluation and analysis.
 
-    >>> tracker = pytracking.load("rls_dimp", "default")
-    >>> tracker.init(frame, box)
-    >>> result = tracker.update(next_frame)  # {'target_bbox': [x, y, w, h], ...}
+>>> tracker = pytracking.load("rls_dimp/default")
+>>> tracker.init(frame, box)
+>>> result = tracker.update(next_frame)  # {'target_bbox': [x, y, w, h], ...}
 """
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytracking.utils.upstream import upstream_names
+
 if TYPE_CHECKING:
     from pytracking.evaluation.handle import TrackerHandle
 
 __all__ = ["load"]
+__version__ = "0.2.0"
 
 
-def load(name: str, param: str = "default", *, seed: int = 0, **overrides: Any) -> TrackerHandle:
-    """Gets a tracker ready for use in one's own program; its network is loaded once, here.
+def load(name: str, param: str | None = None, *, seed: int = 0, **overrides: Any) -> TrackerHandle:
+    """Gets a tracker ready for use in your own program; its network is loaded once, here.
 
     Args:
-        name: the tracker, e.g. ``"rls_dimp"``.
-        param: its parameter file.
+        name: the tracker and its parameters, e.g. ``"rls_dimp/default"`` or ``"rls_dimp/default@dimp_mobile"``; or the
+            tracker alone.
+        param: its parameter file, where the name does not say it (default: ``default``).
         seed: everything random in the tracker derives from it.
         overrides: parameters to change, e.g. ``device="cpu"``.
 
@@ -28,7 +32,14 @@ def load(name: str, param: str = "default", *, seed: int = 0, **overrides: Any) 
         MissingWeightsError: if its network is not on this machine.
     """
     from pytracking.evaluation.handle import TrackerHandle  # here so that `import pytracking` stays instant
+    from pytracking.evaluation.reference import TrackerReference
     from pytracking.utils.notices import plain_warnings
 
+    reference = TrackerReference.parse(name if param is None else f"{name}/{param}")
     with plain_warnings():
-        return TrackerHandle(name, param, seed=seed, overrides=overrides)
+        return TrackerHandle(
+            reference.tracker, reference.parameters, seed=seed, network=reference.network, overrides=overrides
+        )
+
+
+__getattr__ = upstream_names(__name__)

@@ -1,45 +1,51 @@
-"""``python -m pytracking COMMAND``: one module of ``pytracking.cli`` each, imported only when it is asked for."""
+"""``pytracking COMMAND``, also as ``python -m pytracking COMMAND``."""
 from __future__ import annotations
 
-import argparse
-import importlib
-import os
 import sys
 
-from pytracking.evaluation.environment import ConfigError
+from ltr.errors import exit_code
+from pytracking import __version__
+from pytracking.cli.commands import COMMANDS, command_module, command_parser
+from pytracking.utils.names import unknown_name_message
 from pytracking.utils.notices import show_warnings_plainly
-
-COMMANDS = {
-    "doctor": "what is installed, which weights and datasets are found, and what to do about the rest",
-    "show": "a contact sheet of a dataset or a sequence",
-    "weights": "list, fetch, import and check network weights",
-    "analyze": "scores, tables and plots of result files",
-    "pack": "result files as a benchmark's submission",
-    "play": "a sequence with several trackers' boxes, as a page or a video",
-    "vot": "workspaces, runs and reports of the VOT toolkit",
-    "export": "a network's parts as ONNX files, with an example that tracks with numpy and onnxruntime alone",
-    "serve": "a page in the browser that tracks your own video",
-}
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Runs a command and returns its exit code."""
     argv = sys.argv[1:] if argv is None else argv
-    parser = argparse.ArgumentParser(prog="python -m pytracking", formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.epilog = "commands:\n" + "\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items())
-    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
-    command = parser.parse_args(argv[:1]).command
-    show_warnings_plainly()
-    module = importlib.import_module(f"pytracking.cli.{command}")
-    command_parser = argparse.ArgumentParser(prog=f"python -m pytracking {command}", description=COMMANDS[command])
-    module.add_arguments(command_parser)
-    try:
-        return module.run(command_parser.parse_args(argv[1:])) or 0
-    except ConfigError as error:  # a command that has no error of its own to say reads the settings, too
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader, `head` for instance, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not argv or argv[0] in ("-h", "--help"):
+        print(usage(), file=sys.stdout if argv else sys.stderr)
+        return 0 if argv else 2
+    if argv[0] in ("-V", "--version"):
+        print(f"pytracking (rls-tracking) {__version__}")
         return 0
+    command, rest = argv[0], argv[1:]
+    if command not in COMMANDS:
+        print(f"error: {_about_unknown(argv)}", file=sys.stderr)
+        return 2
+    show_warnings_plainly()
+    args = command_parser(command).parse_args(rest)
+    return exit_code(lambda: command_module(command).run(args), debug=bool(getattr(args, "debug", False)))
+
+
+def usage() -> str:
+    """What ``pytracking --help`` prints."""
+    lines = [f"  {name:<12} {text}" for name, text in COMMANDS.items()]
+    examples = (
+        "  pytracking run rls_dimp/default --dataset demo\n"
+        "  pytracking video rls_dimp/default my.mp4 --output tracked.mp4\n"
+        "  pytracking analyze demo rls_dimp/default opencv/csrt"
+    )
+    head = "usage: pytracking COMMAND [ARGUMENTS]      (pytracking COMMAND --help: what a command takes)"
+    return "\n".join([head, "", "commands:", *lines, "", "examples:", examples])
+
+
+def _about_unknown(argv: list[str]) -> str:
+    from pytracking.evaluation.discovery import tracker_names
+
+    if argv[0].replace(":", "/").split("/")[0] in tracker_names():
+        return f"'{argv[0]}' is a tracker; to run it: pytracking run {' '.join(argv)}"
+    return unknown_name_message("command", argv[0], COMMANDS, order=False)
 
 
 if __name__ == "__main__":

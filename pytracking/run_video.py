@@ -1,140 +1,234 @@
-"""Tracks an object in one's own video: ``python pytracking/run_video.py rls_dimp default VIDEO --save out.mp4``."""
+"""Tracks objects in your own video: ``python pytracking/run_video.py rls_dimp default VIDEO --save out.mp4``."""
 from __future__ import annotations
 
 import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-import pytracking
-from pytracking.cli.computing import add_computing_options, apply_computing_options
-from pytracking.evaluation.environment import apply_flags, env_settings
+from ltr.errors import UserError, exit_code
+from pytracking.cli.parser import PARAMETERS_HELP, TRACKER_HELP, CommandParser
+from pytracking.cli.tracker_options import add_tracker_options, apply_tracker_options
+from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.handle import TrackerHandle
-from pytracking.evaluation.tracker import MissingWeightsError, UnknownTrackerError
-from pytracking.utils.boxes import BoxError
-from pytracking.utils.notices import show_warnings_plainly
+from pytracking.utils.notices import plain_warnings, show_warnings_plainly
 from pytracking.utils.video_writer import VideoWriter
-from pytracking.video.box_choice import NoBoxError, draw_with_mouse, has_screen
-from pytracking.video.overlay import draw_output
+from pytracking.video.box_choice import draw_with_mouse, has_screen
+from pytracking.video.overlay import draw_targets
 from pytracking.video.recorder import COMPLETE, Recorder
 from pytracking.video.sources import FrameSource, open_source
-from pytracking.video.tracking import READ_ERRORS, TrackedFrame, track_video
+from pytracking.video.tracking import READ_ERRORS, Changes, TrackedFrame, track_video
 from pytracking.video.window import Window
 
-USER_ERRORS = (*READ_ERRORS, MissingWeightsError, UnknownTrackerError, NoBoxError, BoxError, ValueError, OSError)
+BOX = ("X", "Y", "W", "H")
 
 
-def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Track an object in a video, a folder of frames or a stream.")
-    parser.add_argument("tracker_name", help="folder in pytracking/tracker, e.g. rls_dimp")
-    parser.add_argument("tracker_param", help="file in pytracking/parameter/<tracker>, e.g. default")
-    parser.add_argument("video", help="video file, folder of frames, rtsp:// or http:// address, or demo:NAME")
-    parser.add_argument("--optional_box", type=float, nargs=4, metavar=("X", "Y", "W", "H"), help="in the first frame")
-    parser.add_argument("--start_frame", type=int, default=1, metavar="N", help="counted from 1, which is the default")
-    parser.add_argument("--save", type=Path, metavar="OUT.mp4", help="write a video with box, score and speed drawn")
-    parser.add_argument("--save_results", action="store_true", help="write boxes, times and scores (txt, CSV, JSON)")
-    parser.add_argument("--no_display", action="store_true", help="open no window")
-    parser.add_argument("--results_path", help="folder of result files")
-    parser.add_argument("--network_path", help="folder of network weights")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
-    add_computing_options(parser)
-    return parser.parse_args(argv)
+def run_video(
+    tracker_name: str,
+    tracker_param: str,
+    videofile: str,
+    optional_box: Sequence[float] | Sequence[Sequence[float]] | None = None,
+    debug: int | None = None,
+    save_results: bool = False,
+    *,
+    save: Path | None = None,
+    start: int = 1,
+    changes: dict[int, Changes] | None = None,
+    display: bool = True,
+    mot: bool = False,
+    **tracker_options: Any,
+) -> int:
+    """Tracks objects in a video.
 
+    Args:
+        tracker_name: folder in pytracking/tracker.
+        tracker_param: file in pytracking/parameter/<tracker_name>.
+        videofile: video file, folder of frames, rtsp:// or http:// address, or demo:NAME.
+        optional_box: x, y, w, h in the first frame, or several of them; None asks for a box.
+        debug: debug level of the tracker.
+        save_results: write boxes, times and scores.
+        save: write a video with the boxes drawn.
+        start: the first frame, counted from 1.
+        changes: targets that come and go later, by 0-based frame.
+        display: open a window, where there is a screen.
+        mot: write the boxes in the MOT format too.
+        tracker_options: ``network``, ``strict_weights`` and ``overrides`` of :class:`TrackerHandle`.
 
-def main(argv: list[str] | None = None) -> int:
-    args = parse_arguments(argv)
-    apply_flags(results_path=args.results_path, network_path=args.network_path)
-    show_warnings_plainly()
-    try:
-        apply_computing_options(args)
-        if args.start_frame < 1:
-            raise ValueError("--start_frame must be at least 1")
-        with open_source(args.video) as source:
-            handle = pytracking.load(args.tracker_name, args.tracker_param, device=args.device)
-            return track_and_write(handle, source, args)
-    except KeyboardInterrupt:
-        print("\ninterrupted before the first frame was tracked", file=sys.stderr)
-        return 130
-    except USER_ERRORS as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-
-
-def track_and_write(handle: TrackerHandle, source: FrameSource, args: argparse.Namespace) -> int:
-    """Runs the loop; Ctrl-C, a closed window and an unreadable frame keep what is done."""
-    show = not args.no_display and has_screen()
-    if not (show or args.save or args.save_results):
+    Returns:
+        The exit code: 0, 1 where a frame could not be read, 130 after Ctrl-C.
+    """
+    if start < 1:
+        raise UserError("--start must be at least 1")
+    if debug:
+        tracker_options["overrides"] = {**(tracker_options.get("overrides") or {}), "debug": debug}
+    show = display and has_screen()
+    if not (show or save or save_results):
         print("there is no window to watch: boxes are written as with --save_results", file=sys.stderr)
-        args.save_results = True
-    about = {
-        "tracker": handle.spec.name,
-        "parameter": handle.spec.parameter_name,
-        "network": handle.spec.weights.name,
-        "video": os.path.abspath(args.video) if os.path.exists(args.video) else args.video,
-        "fps": source.fps,
-    }
-    recorder = None
-    if args.save_results:
-        recorder = Recorder(_results_folder(handle), source.name, about, first_frame=args.start_frame)
-    ended, code, tracked = COMPLETE, 0, 0
-    with contextlib.ExitStack() as stack:
-        writer = stack.enter_context(VideoWriter(args.save, source.fps)) if args.save else None
+        save_results = True
+    with open_source(videofile) as source, contextlib.ExitStack() as stack:
+        with plain_warnings():
+            handle = TrackerHandle(tracker_name, tracker_param, **tracker_options)
+        recorder = _make_recorder(handle, source, videofile, start, mot) if save_results else None
+        writer = stack.enter_context(VideoWriter(save, source.fps)) if save else None
         window = stack.enter_context(Window(f"{handle.spec.display_name}: {source.name}")) if show else None
-        total = source.length and max(0, source.length - args.start_frame + 1)
-        bar = stack.enter_context(tqdm(total=total, unit="frame", dynamic_ncols=True))
+        steps = track_video(handle, source, _box_chooser(optional_box, show), start - 1, changes or {})
+        total = source.length and max(0, source.length - start + 1)
+        tracked, ended, code = follow(steps, total, recorder, writer, window)
+    print(f"{tracked} frames tracked; stopped by: {ended}", file=sys.stderr if code else sys.stdout)
+    if recorder is not None and tracked:
+        print(f"boxes: {recorder.finish(ended).csv} (and .txt, .json beside it)")
+    if save and tracked:
+        print(f"video: {save}")
+    return code
+
+
+def follow(
+    steps: Iterable[TrackedFrame],
+    total: int | None,
+    recorder: Recorder | None,
+    writer: VideoWriter | None,
+    window: Window | None,
+) -> tuple[int, str, int]:
+    """Runs the loop; Ctrl-C, a closed window and an unreadable frame keep what is done.
+
+    Returns:
+        The number of frames, why they ended, and the exit code.
+    """
+    tracked = 0
+    with tqdm(total=total, unit="frame", dynamic_ncols=True) as bar:
         try:
-            for step in track_video(handle, source, _box_chooser(args, show), args.start_frame - 1):
+            for step in steps:
                 _write_step(step, recorder, writer, window)
                 tracked += 1
                 bar.update()
                 if window is not None and window.closed:
-                    ended = "the window was closed"
-                    break
+                    return tracked, "the window was closed", 0
         except KeyboardInterrupt:
-            ended, code = "interrupted", 130
+            return tracked, "interrupted", 130
         except READ_ERRORS as error:
             if tracked == 0:
                 raise
-            ended, code = str(error), 1
-    print(f"{tracked} frames tracked; stopped by: {ended}", file=sys.stderr if code else sys.stdout)
-    if recorder is not None and tracked:
-        print(f"boxes: {recorder.finish(ended).csv} (and .txt, .json beside it)")
-    if args.save and tracked:
-        print(f"video: {args.save}")
-    return code
+            return tracked, str(error), 1
+    return tracked, COMPLETE, 0
+
+
+def _make_recorder(handle: TrackerHandle, source: FrameSource, video: str, start: int, mot: bool) -> Recorder:
+    about = {
+        "tracker": handle.spec.name,
+        "parameter": handle.spec.parameter_name,
+        "network": handle.spec.weights.name,
+        "video": os.path.abspath(video) if os.path.exists(video) else video,
+        "fps": source.fps,
+    }
+    parameter = handle.spec.results_dir.name  # carries the network's name where that is not the paper's
+    folder = env_settings().results_path / handle.spec.name / parameter / "videos"
+    return Recorder(folder, source.name, about, first_frame=start, mot=mot)
 
 
 def _write_step(
     step: TrackedFrame, recorder: Recorder | None, writer: VideoWriter | None, window: Window | None
 ) -> None:
     if recorder is not None:
-        recorder.add(step.output, step.seconds)
+        recorder.add(step.outputs, step.seconds)
     if writer is not None or window is not None:
-        picture = draw_output(step.frame, step.output, f"{step.fps:.0f} fps" if step.index else "start")
+        picture = draw_targets(step.frame, step.outputs, f"{step.fps:.0f} fps" if step.index else "start")
         if writer is not None:
             writer.write(picture)
         if window is not None:
             window.show(picture)
 
 
-def _box_chooser(args: argparse.Namespace, show: bool) -> Callable[[np.ndarray], list[float]]:
-    if args.optional_box is not None:
-        return lambda frame: args.optional_box
+def _box_chooser(boxes: Sequence[Any] | None, show: bool) -> Callable[[np.ndarray], dict[int, list[float]]]:
+    """Asks for the boxes of the first frame, by target from 1 on."""
+    if boxes is not None:
+        several = [boxes] if np.ndim(boxes) == 1 else boxes
+        return lambda frame: {target: list(box) for target, box in enumerate(several, 1)}
     if show:
-        return draw_with_mouse
+        return lambda frame: {1: draw_with_mouse(frame)}
     from pytracking.web.ask_box import ask_in_browser
 
-    return ask_in_browser
+    return lambda frame: {1: ask_in_browser(frame)}
 
 
-def _results_folder(handle: TrackerHandle) -> Path:
-    parameter = handle.spec.results_dir.name  # carries the network's name where that is not the paper's
-    return env_settings().results_path / handle.spec.name / parameter / "videos"
+def parse_changes(args: argparse.Namespace, first_id: int) -> dict[int, Changes]:
+    """What ``--box_at`` and ``--remove_at`` say, by 0-based frame; ids go on from ``first_id``.
+
+    Raises:
+        UserError: if a target comes before the first frame, or one is removed that is not there.
+    """
+    changes: dict[int, Changes] = {}
+    came = dict.fromkeys(range(1, first_id), args.start)
+    for target, (frame, *box) in enumerate(args.box_at, first_id):
+        if frame != int(frame) or frame <= args.start:
+            raise UserError(f"--box_at {frame:g}: the frame must be a number after the first frame, {args.start}")
+        came[target] = int(frame)
+        changes.setdefault(int(frame) - 1, Changes()).added[target] = box
+    for frame, target in args.remove_at:
+        if target not in came or frame <= came.pop(target):
+            raise UserError(f"--remove_at {frame} {target}: there is no target {target} before frame {frame}")
+        changes.setdefault(frame - 1, Changes()).removed.append(target)
+    return changes
+
+
+DESCRIPTION = "Track objects in a video, a folder of frames or a stream."
+
+
+def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    parser = CommandParser(description=DESCRIPTION, tracker_first=True)
+    add_arguments(parser)
+    return parser.parse_args(argv)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tracker_name", metavar="TRACKER", help=TRACKER_HELP)
+    parser.add_argument("tracker_param", metavar="PARAMETERS", help=PARAMETERS_HELP)
+    parser.add_argument("video", help="video file, folder of frames, rtsp:// or http:// address, or demo:NAME")
+    box = parser.add_argument(
+        "--box", type=float, nargs=4, metavar=BOX, action="append", default=[], dest="boxes"
+    )
+    box.help = "in the first frame; repeat it for several targets, which get the ids 1, 2, ..."
+    parser.add_argument(
+        "--box_at", type=float, nargs=5, metavar=("FRAME", *BOX), action="append", default=[], help="a later target"
+    )
+    parser.add_argument(
+        "--remove_at", type=int, nargs=2, metavar=("FRAME", "ID"), action="append", default=[],
+        help="follow a target no longer, from this frame on",
+    )  # fmt: skip
+    parser.add_argument("--start", type=int, default=1, metavar="FRAME", help="from 1, the default")
+    parser.add_argument("--output", type=Path, metavar="OUT.mp4", help="write a video with boxes and scores drawn")
+    parser.add_argument("--save_results", action="store_true", help="write boxes, times and scores (txt, CSV, JSON)")
+    parser.add_argument("--mot", action="store_true", help="write the boxes in the MOT format too")
+    parser.add_argument("--no_display", action="store_true", help="open no window")
+    parser.add_argument("--results_path", help="folder of result files")
+    add_tracker_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    return run_video(
+        args.tracker_name,
+        args.tracker_param,
+        args.video,
+        args.boxes or None,
+        save_results=args.save_results or args.mot,
+        save=args.output,
+        start=args.start,
+        changes=parse_changes(args, len(args.boxes or [None]) + 1),
+        display=not args.no_display,
+        mot=args.mot,
+        **apply_tracker_options(args),
+    )
+
+
+def main(argv: list[str] | None = None) -> int:
+    args = parse_arguments(argv)
+    show_warnings_plainly()
+    return exit_code(lambda: run(args), debug=args.debug > 0)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,56 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import Any
 
-from pytracking.vot.regions import CONVERSIONS
-from pytracking.vot.toolkit import REPETITIONS_VARIABLE, require_trax
+from pytracking.vot_integration.regions import CONVERSIONS
+from pytracking.vot_integration.toolkit import REPETITIONS_VARIABLE, require_trax
+
+
+def run_vot2020(
+    tracker_name: str,
+    tracker_param: str,
+    run_id: int | None = None,
+    debug: int = 0,
+    visdom_info: dict[str, Any] | None = None,
+    *,
+    network: str | None = None,
+    conversion: str | None = None,
+    timeout: float | None = None,
+) -> int:
+    """Serves a tracker to the VOT toolkit, of any year, until the toolkit ends it.
+
+    Args:
+        tracker_name: folder in pytracking/tracker.
+        tracker_param: file in pytracking/parameter/<tracker_name>.
+        run_id: taken and not used: the toolkit numbers its repetitions, and seeds follow from them.
+        debug: taken and not used: the toolkit compares speeds.
+        visdom_info: taken and not used.
+        network: to run on instead of the one that the parameters name.
+        conversion: of polygons to boxes; None: as the parameters say.
+        timeout: seconds in one call before its stack is logged.
+    """
+    require_trax()
+    from pytracking.vot_integration.server import serve
+
+    def create():
+        # Imported here, so that errors of the tracker's modules reach the client as well.
+        from pytracking.vot_integration.trackers import TrackerSpec
+
+        return TrackerSpec(tracker_name, tracker_param, network).load()
+
+    return serve(
+        create,
+        f"{tracker_name}:{tracker_param}",
+        conversion=conversion,
+        repetitions=[int(number) for number in os.environ.get(REPETITIONS_VARIABLE, "").split()],
+        timeout=timeout,
+    )
+
+
+def run_vot(tracker_name: str, tracker_param: str, run_id: int | None = None) -> int:
+    """The same for older years: their protocol is the same here."""
+    return run_vot2020(tracker_name, tracker_param, run_id)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -16,21 +63,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--network", help="network to run on (default: the one that the parameters name)")
     parser.add_argument("--conversion", choices=CONVERSIONS, help="polygons to boxes (default: the parameters say)")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds in one call before its stack is logged")
+    parser.add_argument("--run_id", type=int, help="taken and not used: the toolkit numbers its repetitions")
     arguments = parser.parse_args(argv)
-    require_trax()
-    from pytracking.vot.server import serve
-
-    def create():
-        # Imported here, so that errors of the tracker's modules reach the client as well.
-        from pytracking.vot.trackers import TrackerSpec
-
-        return TrackerSpec(arguments.tracker_name, arguments.tracker_param, arguments.network).load()
-
-    return serve(
-        create,
-        f"{arguments.tracker_name}:{arguments.tracker_param}",
+    return run_vot2020(
+        arguments.tracker_name,
+        arguments.tracker_param,
+        arguments.run_id,
+        network=arguments.network,
         conversion=arguments.conversion,
-        repetitions=[int(number) for number in os.environ.get(REPETITIONS_VARIABLE, "").split()],
         timeout=arguments.timeout,
     )
 

@@ -1,66 +1,123 @@
 """Tracks what the camera sees: ``python pytracking/run_webcam.py rls_dimp default``.
 
-Keys in the window: ``r`` draws a new box on the current picture, ``q`` or ESC ends.
+Keys in the window: ``r`` draws a new box on the current picture, ``a`` adds a target, ``x`` removes the oldest one,
+``q`` or ESC ends.
 """
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
+from typing import Any
 
-import pytracking
-from pytracking.cli.computing import add_computing_options, apply_computing_options
-from pytracking.evaluation.environment import apply_flags
-from pytracking.run_video import USER_ERRORS
-from pytracking.utils.notices import show_warnings_plainly
+from ltr.errors import exit_code
+from pytracking.cli.parser import PARAMETERS_HELP, TRACKER_HELP, CommandParser
+from pytracking.cli.tracker_options import (
+    add_tracker_options,
+    add_visdom_options,
+    apply_tracker_options,
+    note_visdom,
+    visdom_info,
+)
+from pytracking.evaluation.handle import TrackerHandle
+from pytracking.utils.notices import plain_warnings, show_warnings_plainly
 from pytracking.video.box_choice import NoBoxError, draw_with_mouse, has_screen
-from pytracking.video.overlay import draw_output
+from pytracking.video.overlay import draw_targets
 from pytracking.video.sources import FrameSource, open_source
 from pytracking.video.window import Window
 
 
+def run_webcam(
+    tracker_name: str,
+    tracker_param: str,
+    debug: int | None = None,
+    visdom_info: dict[str, Any] | None = None,
+    *,
+    camera: str = "0",
+    boxes: list[list[float]] | None = None,
+    **tracker_options: Any,
+) -> None:
+    """Tracks what the camera sees, in a window.
+
+    Args:
+        tracker_name: folder in pytracking/tracker.
+        tracker_param: file in pytracking/parameter/<tracker_name>.
+        debug: debug level of the tracker.
+        visdom_info: as pytracking has it; a note says what takes Visdom's place.
+        camera: its number, or an rtsp:// or http:// address.
+        boxes: targets in the first picture.
+        tracker_options: ``network``, ``strict_weights`` and ``overrides`` of :class:`TrackerHandle`.
+    """
+    note_visdom(visdom_info)
+    if not has_screen():
+        raise NoBoxError("a camera needs a window, and there is no screen here; try `python -m pytracking serve`")
+    if debug:
+        tracker_options["overrides"] = {**(tracker_options.get("overrides") or {}), "debug": debug}
+    with open_source(camera) as source:
+        with plain_warnings():
+            handle = TrackerHandle(tracker_name, tracker_param, **tracker_options)
+        with contextlib.suppress(KeyboardInterrupt):  # the way to end where the window has no keys
+            watch(handle, source, boxes or [])
+
+
+def watch(handle: TrackerHandle, source: FrameSource, boxes: list[list[float]]) -> None:
+    """Shows the camera's picture; tracks the boxes given for the first one, and what is drawn later."""
+    targets, next_id = handle.several(), len(boxes) + 1
+    with Window(f"{handle.spec.display_name}  (r: new box, a: one more, x: remove, q: end)") as window:
+        for number, frame in enumerate(source):
+            if number == 0 and boxes:
+                targets.init(frame, dict(enumerate(boxes, 1)))
+                continue
+            window.show(draw_targets(frame, targets.update(frame)))
+            if window.closed:
+                return
+            if window.key == ord("r"):
+                targets.init(frame, {1: draw_with_mouse(frame)})
+                next_id = 2
+            elif window.key == ord("a"):
+                targets.add(frame, next_id, draw_with_mouse(frame))
+                next_id += 1
+            elif window.key == ord("x") and targets.ids:
+                targets.remove(targets.ids[0])
+
+
+DESCRIPTION = "Track what the camera sees (r: new box, a: one more, q: end)."
+
+
 def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Track an object that the camera sees (r: new box, q: end).")
-    parser.add_argument("tracker_name", help="folder in pytracking/tracker, e.g. rls_dimp")
-    parser.add_argument("tracker_param", help="file in pytracking/parameter/<tracker>, e.g. default")
-    parser.add_argument("--camera", default="0", help="number of the camera, or an rtsp:// or http:// address")
-    parser.add_argument("--network_path", help="folder of network weights")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
-    add_computing_options(parser)
+    parser = CommandParser(description=DESCRIPTION, tracker_first=True)
+    add_arguments(parser)
     return parser.parse_args(argv)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tracker_name", metavar="TRACKER", help=TRACKER_HELP)
+    parser.add_argument("tracker_param", metavar="PARAMETERS", help=PARAMETERS_HELP)
+    parser.add_argument("--camera", default="0", help="number of the camera, or an rtsp:// or http:// address")
+    parser.add_argument(
+        "--box", type=float, nargs=4, metavar=("X", "Y", "W", "H"), action="append", default=[], dest="boxes",
+        help="in the first picture; repeat it for several targets",
+    )  # fmt: skip
+    add_tracker_options(parser)
+    add_visdom_options(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    options = apply_tracker_options(args)
+    run_webcam(
+        args.tracker_name,
+        args.tracker_param,
+        visdom_info=visdom_info(args),
+        camera=args.camera,
+        boxes=args.boxes,
+        **options,
+    )
 
 
 def main(argv: list[str] | None = None) -> int:
     args = parse_arguments(argv)
-    apply_flags(network_path=args.network_path)
     show_warnings_plainly()
-    try:
-        apply_computing_options(args)
-        if not has_screen():
-            raise NoBoxError(
-                "a camera needs a window, and there is no screen here; try `python -m pytracking serve`"
-            )
-        with open_source(args.camera) as source:
-            watch(pytracking.load(args.tracker_name, args.tracker_param, device=args.device), source)
-    except KeyboardInterrupt:
-        pass
-    except USER_ERRORS as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def watch(handle, source: FrameSource) -> None:
-    """Shows the camera's picture; tracks from the first ``r`` on."""
-    tracking = False
-    with Window(f"{handle.spec.display_name}  (r: new box, q: end)") as window:
-        for frame in source:
-            picture = draw_output(frame, handle.update(frame)) if tracking else frame
-            window.show(picture)
-            if window.closed:
-                return
-            if window.key == ord("r"):
-                handle.init(frame, draw_with_mouse(frame))
-                tracking = True
+    return exit_code(lambda: run(args), debug=args.debug > 0)
 
 
 if __name__ == "__main__":

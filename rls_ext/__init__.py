@@ -1,4 +1,5 @@
 """Recursive least squares for PyTorch: P_n and Phi_n, the exact estimator, and a preconditioner for any network."""
+from .basis import PFactors
 from .conjugate_gradients import conjugate_gradients
 from .errors import (
     ForgettingOverflowError,
@@ -25,6 +26,7 @@ __all__ = [
     "MissingGradientError",
     "NonFiniteInputError",
     "NormalEquations",
+    "PFactors",
     "PositiveDefinitenessError",
     "PositiveDefinitenessWarning",
     "RLSError",

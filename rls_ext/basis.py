@@ -1,7 +1,9 @@
 """An orthonormal basis that grows a row at a time, kept more exactly than the float32 it is read in."""
 from __future__ import annotations
 
+import copy
 import threading
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -29,6 +31,29 @@ def _buffer(rows: int, dim: int, dtype: torch.dtype) -> Tensor:
     if held is None or held.numel() < rows * dim * dtype.itemsize:
         held = _buffers.held = torch.empty(rows * dim * dtype.itemsize, dtype=torch.uint8)
     return held[: rows * dim * dtype.itemsize].view(dtype).view(rows, dim)
+
+
+@dataclass(frozen=True, slots=True)
+class PFactors:
+    """P = alpha (I - Q^T Q) + Q^T S Q.
+
+    Attributes:
+        alpha: P outside the span of the inputs seen.
+        basis: Q (r, p), orthonormal rows; a later update may append rows.
+        core: S (r, r), symmetric.
+    """
+
+    alpha: float
+    basis: Tensor
+    core: Tensor
+
+    def dense(self) -> Tensor:
+        """P as a (p, p) matrix."""
+        q = self.basis
+        free = torch.eye(len(q), dtype=q.dtype, device=q.device) * self.alpha
+        matrix = q.T @ ((self.core - free) @ q)
+        matrix.diagonal().add_(self.alpha)
+        return (matrix + matrix.T) / 2
 
 
 class OrthonormalBasis:
@@ -118,10 +143,13 @@ class OrthonormalBasis:
         wide = _buffer(step, self.dim, self.core)
         for share, rows in zip(h.split(step, 1), self.matrix.split(step), strict=True):
             rest.addmm_(share, wide[: len(rows)].copy_(rows), alpha=-1)
-        wide, low = _buffer(2 * step, self.dim, torch.float32), None  # what was wide before is overwritten
+        wide = _buffer(2 * step, self.dim, torch.float32)  # what was wide before is overwritten
+        low: Tensor | None = None
+        assert self._low is not None
         for share, rows in zip(along.split(2 * step, 1), self._low[: self.rows].split(2 * step), strict=True):
             part = share @ wide[: len(rows)].copy_(rows)
             low = part if low is None else low.add_(part)
+        assert low is not None
         rest.sub_(low, alpha=_LOW_SCALE)
 
     def _remove(self, rest: Tensor, h: Tensor) -> None:
@@ -149,22 +177,26 @@ class OrthonormalBasis:
         self.rows = stop
 
     def keep(self, index: Tensor) -> None:
-        """Keep only the rows at these positions; what is held stays held."""
-        for rows in (self._high, self._low):
-            if rows is not None:
-                rows[: len(index)] = rows[index]
-        self.rows = len(index)
+        """Keep only the rows at these positions, in new memory: a snapshot may still read the old."""
+        rows = self.exact()[index]
+        self._renew()
+        self._store(rows, slice(0, len(rows)), slice(None))
+        self.rows = len(rows)
 
     def reflect(self, normals: Tensor, weights: Tensor, rows: int) -> None:
-        """Q becomes the first ``rows`` rows of (I - Y K Y^T) Q, in place and a few columns at a time."""
+        """Q becomes the first ``rows`` rows of (I - Y K Y^T) Q, a few columns at a time.
+
+        They are written to new memory: a snapshot may still read the old.
+        """
         projection = normals[:rows] @ weights  # (rows, k)
+        before_high, before_low = self._high, self._low
+        self._renew()
         step = max(_WIDENED_ENTRIES // max(self.rows, 1), 1)
         for start in range(0, self.dim, step):
             part = slice(start, start + step)
-            high = self._high[: self.rows, part]
-            wide = high.to(self.core)  # (r, columns)
-            if self._low is not None:
-                wide = wide.add(self._low[: self.rows, part].to(self.core), alpha=_LOW_SCALE)
+            wide = before_high[: self.rows, part].to(self.core)  # (r, columns)
+            if before_low is not None:
+                wide = wide.add(before_low[: self.rows, part].to(self.core), alpha=_LOW_SCALE)
             turned = torch.addmm(wide[:rows], projection, normals.T @ wide, alpha=-1)
             self._store(turned, slice(0, rows), part)
         self.rows = rows
@@ -176,14 +208,22 @@ class OrthonormalBasis:
             self._low[rows, columns] = (values - high.to(self.core)) / _LOW_SCALE
 
     def _reserve(self, capacity: int) -> None:
-        width = aligned_length(self.dim, self.stored)
-        high = self._high.new_empty(capacity, width)[:, : self.dim]
-        high[: self.rows] = self.matrix
+        high, low, rows = self._high, self._low, self.rows
+        self._renew(capacity)
+        self._high[:rows] = high[:rows]
+        if low is not None and self._low is not None:
+            self._low[:rows] = low[:rows]
+
+    def _renew(self, capacity: int | None = None) -> None:
+        """New memory, with the same capacity by default; its content is undefined."""
+        capacity = self.capacity if capacity is None else capacity
+        self._high = self._high.new_empty(capacity, aligned_length(self.dim, self.stored))[:, : self.dim]
         if self._low is not None:
-            low = self._low.new_empty(capacity, self.dim)
-            low[: self.rows] = self._low[: self.rows]
-            self._low = low
-        self._high = high
+            self._low = self._low.new_empty(capacity, self.dim)
+
+    def snapshot(self) -> OrthonormalBasis:
+        """The rows of this moment, in the same memory: rows are only ever added to it."""
+        return copy.copy(self)
 
     def to(self, device: torch.device, dtype: torch.dtype, core: torch.dtype, limit: int) -> OrthonormalBasis:
         """The same basis elsewhere or in another precision."""

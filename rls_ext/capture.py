@@ -1,12 +1,16 @@
 """What one layer saw since the last step: the virtual input of its inputs, and the two factors of its gradient."""
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from .errors import ShapeError, UnsupportedModuleError
 from .virtual_inputs import virtual_input_conv, virtual_input_linear
+
+Layer = nn.Linear | nn.Conv2d
 
 
 class LayerCapture:
@@ -16,7 +20,7 @@ class LayerCapture:
     forwards in one step count as one batch made of all their samples.
     """
 
-    def __init__(self, name: str, module: nn.Module, input_from: nn.Module | None = None, factors: bool = True) -> None:
+    def __init__(self, name: str, module: Layer, input_from: nn.Module | None = None, factors: bool = True) -> None:
         """input_from: another module whose input to see. factors: keep what ``gradient_factors`` needs."""
         _refuse_unsupported(name, module)
         self.name, self.module, self.enabled = name, module, True
@@ -49,6 +53,7 @@ class LayerCapture:
 
     def virtual_input(self) -> Tensor:
         """Eq. mean2 (fully connected) or Eq. mean3 with gamma = 1/N (convolution) of all samples seen, (dim,)."""
+        assert self._sum is not None
         return self._sum / self._samples
 
     def gradient_factors(self) -> tuple[Tensor, Tensor] | None:
@@ -59,25 +64,25 @@ class LayerCapture:
         deltas = torch.cat([self._deltas[number] for number in range(len(self._inputs))]).to(inputs.dtype)
         return (inputs if self.module.bias is None else F.pad(inputs, (0, 1), value=1.0)), deltas
 
-    def _see_input(self, _: nn.Module, args: tuple) -> None:
+    def _see_input(self, _: nn.Module, args: tuple[Any, ...]) -> None:
         if not self.enabled or not torch.is_grad_enabled():
             return
         seen = args[0].detach()
         with torch.autocast(seen.device.type, enabled=False):
-            mean = self._conv_mean(seen) if isinstance(self.module, nn.Conv2d) else self._linear_mean(seen)
+            module = self.module
+            mean = self._conv_mean(module, seen) if isinstance(module, nn.Conv2d) else self._linear_mean(module, seen)
         samples = seen.shape[0] if isinstance(self.module, nn.Conv2d) else seen.numel() // seen.shape[-1]
         self._sum = mean * samples if self._sum is None else self._sum + mean * samples
         self._samples += samples
 
-    def _linear_mean(self, seen: Tensor) -> Tensor:
-        mean = virtual_input_linear(seen, bias=self.module.bias is not None)
+    def _linear_mean(self, linear: nn.Linear, seen: Tensor) -> Tensor:
+        mean = virtual_input_linear(seen, bias=linear.bias is not None)
         if len(mean) != self.dim:
-            wanted = self.module.in_features
+            wanted = linear.in_features
             raise ShapeError(f"{self.name}: input_from sees {seen.shape[-1]} features, the layer takes {wanted}")
         return mean
 
-    def _conv_mean(self, seen: Tensor) -> Tensor:
-        conv = self.module
+    def _conv_mean(self, conv: nn.Conv2d, seen: Tensor) -> Tensor:
         if seen.dim() == 3:
             seen = seen.unsqueeze(0)
         sides = conv._reversed_padding_repeated_twice  # what the layer itself pads with; covers 'same' and all modes
@@ -85,15 +90,15 @@ class LayerCapture:
         weights = seen.new_full((len(seen),), 1.0 / len(seen), dtype=torch.float32)
         return virtual_input_conv(
             F.pad(seen, sides, mode=mode),
-            conv.kernel_size,
+            _two(conv.kernel_size),
             weights,
-            conv.stride,
+            _two(conv.stride),
             0,
-            dilation=conv.dilation,
+            dilation=_two(conv.dilation),
             bias=conv.bias is not None,
         )
 
-    def _see_output(self, _: nn.Module, args: tuple, output: Tensor) -> None:
+    def _see_output(self, _: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
         if not self.enabled or not torch.is_grad_enabled() or not output.requires_grad:
             return
         number, deltas = len(self._inputs), self._deltas
@@ -104,6 +109,11 @@ class LayerCapture:
             deltas[number] = deltas[number] + rows if number in deltas else rows  # a second backward of one graph adds
 
         output.register_hook(keep)
+
+
+def _two(values: tuple[int, ...]) -> tuple[int, int]:
+    height, width = values
+    return height, width
 
 
 def _refuse_unsupported(name: str, module: nn.Module) -> None:

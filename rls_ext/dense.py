@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -140,11 +141,11 @@ class DenseInverse:
         """A copy of P."""
         return self.matrix.clone()
 
-    def state(self) -> dict:
+    def state(self) -> dict[str, Any]:
         """Tensors and numbers that restore this form."""
         return {"matrix": self.matrix.clone(), "rank": self.rank}
 
-    def load(self, state: dict) -> None:
+    def load(self, state: dict[str, Any]) -> None:
         """Restore from ``state()``."""
         self.matrix = state["matrix"].to(device=self.matrix.device, dtype=self.dtype, copy=True)
         self.rank = int(state["rank"])

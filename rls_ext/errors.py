@@ -10,7 +10,7 @@ class ShapeError(RLSError, ValueError):
 
 
 class HyperparameterError(RLSError, ValueError):
-    """``delta``, ``beta``, ``form``, ``dtype`` or another setting has a value that makes no sense."""
+    """``delta``, ``beta``, ``form``, ``dtype`` or another setting has a value outside its range."""
 
 
 class NonFiniteInputError(RLSError, ValueError):

@@ -12,12 +12,14 @@ directions in which P differs least from alpha I are given up when rows run out;
 """
 from __future__ import annotations
 
+import copy
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from .basis import OrthonormalBasis, principal_directions
+from .basis import OrthonormalBasis, PFactors, principal_directions
 from .errors import ForgettingOverflowError, StateMismatchError
 from .square_root import SquareRootCore
 from .truncation import ErrorBound, complement_reflection, rank_within, slack_of
@@ -41,7 +43,9 @@ class FactoredInverse:
         memory_budget: int | None = None,
         when_full: str = "shift",
     ) -> None:
-        """rank_tol: change of P, relative to |P|, below which a new direction is left out.
+        """See ``InverseCorrelation``.
+
+        rank_tol: change of P, relative to |P|, below which a new direction is left out.
         whole_from: rank at which the basis becomes the whole space, Q = I (default: when it is, at rank p).
         memory_budget: bytes that this form may hold; None for as many as it takes to be exact.
         when_full: what becomes of directions that do not fit, see ``InverseCorrelation``.
@@ -76,8 +80,11 @@ class FactoredInverse:
 
     @property
     def may_look(self) -> bool:
-        """Whether to decide by numbers at once. On an accelerator that would wait for the device at every update: there
-        a row that says nothing new is stored as zeros, and removed when memory runs out."""
+        """Whether to decide by numbers at once.
+
+        On an accelerator that would wait for the device at every update: there a row that says nothing new is stored as
+        zeros, and removed when memory runs out.
+        """
         return self.device.type == "cpu"
 
     @property
@@ -129,6 +136,7 @@ class FactoredInverse:
 
     def _extend(self, block: Tensor, beta: float) -> Tensor:
         """Add what is new in a block (b, p) to Q; coordinates of the block in Q, (b, r)."""
+        assert self._basis is not None
         h, directions, parts = self._split(block, beta)
         if self.rows + len(directions) > self._basis.capacity and self._make_room(len(directions)):
             h, directions, parts = self._split(block, beta)
@@ -140,6 +148,7 @@ class FactoredInverse:
 
     def _split(self, block: Tensor, beta: float) -> tuple[Tensor, Tensor, Tensor]:
         """X = H Q + parts directions: H (b, r), new orthonormal rows (k, p), and the coordinates in them (b, k)."""
+        assert self._basis is not None
         h, rest, sizes = self._basis.split(block)  # (b, r), (b, p), (b,)
         directions, lengths, mixing = principal_directions(rest)
         parts = mixing * lengths
@@ -166,7 +175,8 @@ class FactoredInverse:
         change = alpha * lengths**2
         if h.shape[1] == 0 or (self.may_look and bool((change > self.rank_tol).all())):
             return change
-        return change + 2 * lengths * torch.linalg.vector_norm(mixing.T @ self._core.gains(h, beta), dim=1)
+        gains: Tensor = torch.linalg.vector_norm(mixing.T @ self._core.gains(h, beta), dim=1)
+        return change + 2 * lengths * gains
 
     def _make_room(self, count: int) -> bool:
         """Remove rows so that ``count`` more fit; whether the basis has changed."""
@@ -182,6 +192,7 @@ class FactoredInverse:
         sigma = math.exp(self._log_sigma)
         half = max(1.0 / float(values[0]) - sigma, 0.0) / 2
         normals, weights = complement_reflection(dropped)
+        assert self._basis is not None
         self._basis.reflect(normals, weights, rows)
         self._core.reflect(normals, weights, rows)
         self.truncations += 1
@@ -196,11 +207,10 @@ class FactoredInverse:
 
     def _refuse_overflow(self, log_sigma: float) -> None:
         limit = math.log(torch.finfo(self.dtype).max) - 1.0
+        fits = True
         if self._basis is not None:
             fits = -log_sigma < limit
-        elif self.beta == 1.0 or not self.may_look:
-            fits = True
-        else:
+        elif self.beta < 1.0 and self.may_look:
             fits = math.log(float(self._core.inverse.diagonal().max())) - math.log(self.beta) < limit
         if not fits:
             raise ForgettingOverflowError(self.dtype, self.beta)
@@ -213,6 +223,24 @@ class FactoredInverse:
             self._basis.keep(used)
             self._core.keep(used)
             self._middle = None
+
+    def factors(self) -> PFactors | None:
+        """P in its factors; None once Q = I."""
+        if self._basis is None:
+            return None
+        q = self._basis.matrix
+        return PFactors(self._alpha, q, self._core.inverse.to(q.dtype))
+
+    def only_appends(self, count: int) -> bool:
+        """Whether Q can take in ``count`` more rows and still be the old Q with rows below it."""
+        return self._basis is not None and self.may_look and self.rows + count < min(self.max_rank, self.whole_from)
+
+    def snapshot(self) -> FactoredInverse:
+        """This P, for later; Q's rows are shared, because they are never overwritten."""
+        taken = copy.copy(self)
+        taken._basis = None if self._basis is None else self._basis.snapshot()
+        taken._core, taken.bound = copy.deepcopy(self._core), copy.copy(self.bound)
+        return taken
 
     def gain(self, x: Tensor) -> Tensor:
         """k_n of Eq. kn for x (p,), in the core's precision."""
@@ -231,7 +259,8 @@ class FactoredInverse:
             return torch.mul(gradient, self._alpha, out=out)
         middle = self._middle if self._middle is not None else self._make_middle()
         g = gradient.to(middle.dtype)
-        memory = out if g is gradient else None
+        same = g.dtype == gradient.dtype
+        memory = out if same else None
         q = None if self._basis is None else self._basis.matrix
         if q is None:
             product = torch.mm(g, middle, out=memory)
@@ -239,7 +268,7 @@ class FactoredInverse:
             product = torch.addmv(g[0], q.T, middle @ (q @ g[0]), beta=self._alpha, alpha=-1).unsqueeze(0)
         else:
             product = torch.addmm(g, (g @ q.T) @ middle, q, beta=self._alpha, alpha=-1, out=memory)
-        return product if g is gradient else product.to(gradient.dtype)
+        return product if same else product.to(gradient.dtype)
 
     def _make_middle(self) -> Tensor:
         stored = torch.float64 if self.dtype == torch.float64 else torch.float32
@@ -256,20 +285,16 @@ class FactoredInverse:
             return self._core.inverse.to(self.dtype, copy=True)
         exact = self.dim <= 2048 or self.dtype == torch.float64
         q = self._basis.exact() if exact else self._basis.matrix
-        inverse = self._core.inverse.to(q.dtype)
-        free = torch.eye(self._core.size, dtype=q.dtype, device=q.device) * self._alpha
-        matrix = q.T @ ((inverse - free) @ q)
-        matrix.diagonal().add_(self._alpha)
-        return ((matrix + matrix.T) / 2).to(self.dtype)
+        return PFactors(self._alpha, q, self._core.inverse.to(q.dtype)).dense().to(self.dtype)
 
-    def state(self) -> dict:
+    def state(self) -> dict[str, Any]:
         """Tensors and numbers that restore this form."""
         self._remove_zero_rows()
         basis = None if self._basis is None else self._basis.exact()
         numbers = {"log_sigma": self._log_sigma, "bound": self.bound.state()}
         return {"basis": basis, "root": self._core.root.clone(), **numbers}
 
-    def load(self, state: dict) -> None:
+    def load(self, state: dict[str, Any]) -> None:
         """Restore from ``state()``."""
         rows = len(state["root"])
         if rows > self.max_rank:
@@ -281,6 +306,7 @@ class FactoredInverse:
         if state["basis"] is None:
             self._basis = None
         else:
+            assert self._basis is not None
             self._basis.append(state["basis"].to(device=self.device, dtype=self._core_dtype))
         self._core = SquareRootCore.from_root(state["root"].to(device=self.device, dtype=self._core_dtype, copy=True))
         self._log_sigma = float(state["log_sigma"])

@@ -1,12 +1,14 @@
 """The matrix P_n of recursive least squares: one interface, whatever its representation."""
 from __future__ import annotations
 
+import copy
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from .basis import SMALL_DIM
+from .basis import SMALL_DIM, PFactors
 from .dense import DenseInverse
 from .errors import HyperparameterError, NonFiniteInputError, ShapeError, StateMismatchError
 from .factored import FactoredInverse
@@ -210,6 +212,21 @@ class InverseCorrelation:
             raise ShapeError(f"x must be ({self.dim},), got {tuple(x.shape)}")
         return self._impl.gain(x.detach().to(self.device)).to(self.dtype)
 
+    def factors(self) -> PFactors | None:
+        """P in its factors, in the type of its products; None where it is kept as a full matrix."""
+        return self._impl.factors() if isinstance(self._impl, FactoredInverse) else None
+
+    def only_appends(self, count: int) -> bool:
+        """Whether ``count`` more updates by single inputs only append rows to the basis of ``factors()``."""
+        return isinstance(self._impl, FactoredInverse) and self._impl.only_appends(count)
+
+    def snapshot(self) -> InverseCorrelation:
+        """P of this moment, to return to. It shares memory: go on with one of the two, not with both."""
+        taken = copy.copy(self)
+        impl = self._impl
+        taken._impl = impl.snapshot() if isinstance(impl, FactoredInverse) else copy.deepcopy(impl)
+        return taken
+
     def dense(self) -> Tensor:
         """P_n as a (p, p) tensor of its own."""
         return self._impl.dense()
@@ -224,7 +241,7 @@ class InverseCorrelation:
         self._impl.to(self.device if device is None else torch.empty(0, device=device).device, target)
         return self
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on later: plain numbers, strings and tensors."""
         return {
             "dim": self.dim,
@@ -235,7 +252,7 @@ class InverseCorrelation:
             "impl": self._impl.state(),
         }
 
-    def load_state_dict(self, state: dict) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore a ``state_dict()`` of a matrix with the same dim, delta and beta."""
         for key in ("dim", "delta", "beta", "steps", "form", "impl"):
             if key not in state:

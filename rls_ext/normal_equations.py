@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,9 +16,10 @@ from .errors import (
     ShapeError,
     StateMismatchError,
 )
+from .gram import DenseGram
+from .sketched_gram import SketchedGram
 
 DTYPES = (torch.float32, torch.float64)
-_BLOCK = 512  # columns of Phi that are computed at once; of two blocks that mirror each other only one is
 
 
 class NormalEquations:
@@ -38,6 +40,9 @@ class NormalEquations:
         delta: Weight of |W|^2 in the cost, forgotten with time when beta < 1. May be 0: then ``ridge`` has to make the
             solution unique until the inputs have seen every direction.
         beta: Forgetting factor in (0, 1]; 1 forgets nothing.
+        form: "dense" keeps Phi whole, in p^2 / 2 numbers; "sketched" keeps it within :attr:`error_bound` in the memory
+            it is given. Z is exact in both.
+        memory_budget: Bytes that a sketched Phi may hold.
         dtype: float32 or float64, of Phi, Z and W.
         device: Where they live.
 
@@ -52,6 +57,8 @@ class NormalEquations:
         *,
         delta: float,
         beta: float = 1.0,
+        form: str = "dense",
+        memory_budget: int | None = None,
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
     ) -> None:
@@ -64,24 +71,34 @@ class NormalEquations:
             raise HyperparameterError(f"beta must lie in (0, 1], got {beta}")
         self.dim, self.outputs, self.delta, self.beta = int(dim), int(outputs), float(delta), float(beta)
         place = torch.empty(0, device=device).device  # names the current device, as "cuda" alone does not
-        self._matrix = torch.zeros(self.dim, self.dim, dtype=_checked(dtype), device=place)  # Phi - delta beta^n I
-        self._targets = torch.zeros(self.outputs, self.dim, dtype=dtype, device=place)
+        self._targets = torch.zeros(self.outputs, self.dim, dtype=_checked(dtype), device=place)
+        self._gram = _make_gram(form, self.dim, dtype, place, memory_budget)  # Phi - delta beta^n I
         self.steps, self.weight = 0, 0.0
 
     @property
     def dtype(self) -> torch.dtype:
         """Type of Phi, Z and W."""
-        return self._matrix.dtype
+        return self._targets.dtype
 
     @property
     def device(self) -> torch.device:
         """Where they live."""
-        return self._matrix.device
+        return self._targets.device
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory that Phi and Z hold."""
-        return self._matrix.nbytes + self._targets.nbytes
+        return self._gram.nbytes + self._targets.nbytes
+
+    @property
+    def form(self) -> str:
+        """Which representation of Phi."""
+        return self._gram.form
+
+    @property
+    def error_bound(self) -> float:
+        """Most that any eigenvalue of Phi is off, rounding aside; 0 for the dense form."""
+        return self._gram.error_bound
 
     @property
     def targets(self) -> Tensor:
@@ -90,11 +107,8 @@ class NormalEquations:
 
     def dense(self) -> Tensor:
         """Phi_n as a (p, p) tensor of its own."""
-        return self._with_ridge(0.0, self.dtype)
-
-    def _with_ridge(self, ridge: float, dtype: torch.dtype) -> Tensor:
-        matrix = self._matrix.to(dtype, copy=True)
-        matrix.diagonal().add_(self._sigma + ridge)
+        matrix = self._gram.dense(self.dtype)
+        matrix.diagonal().add_(self._sigma)
         return matrix
 
     @property
@@ -103,7 +117,7 @@ class NormalEquations:
 
     def reset(self) -> None:
         """Forget everything: Phi = delta I, Z = 0, steps = 0."""
-        self._matrix.zero_()
+        self._gram.reset()
         self._targets.zero_()
         self.steps, self.weight = 0, 0.0
 
@@ -121,17 +135,32 @@ class NormalEquations:
         if x.dim() not in (1, 2) or x.shape[-1] != p or y.shape != (*x.shape[:-1], q):
             got = f"got {tuple(x.shape)}, {tuple(y.shape)}"
             raise ShapeError(f"x, y must be ({p},), ({q},) or (b, {p}), (b, {q}); {got}")
-        inputs, answers = self._checked_block(x.detach().to(self._matrix), y.detach().to(self._matrix))
+        inputs, answers = x.reshape(-1, p), y.reshape(-1, q)
+        self._take_in(*self._checked_pair(inputs, answers), moment=False)
+
+    def update_with_moment(self, x: Tensor, moment: Tensor) -> None:
+        """As :meth:`update` for inputs X (b, p) of which only the product Y^T X (q, p) is known.
+
+        That is all a quadratic model of a loss says: with gradient g and curvature X^T X at W, Y^T X = W X^T X - g.
+        """
+        p, q = self.dim, self.outputs
+        if x.dim() != 2 or x.shape[1] != p or moment.shape != (q, p):
+            got = f"got {tuple(x.shape)}, {tuple(moment.shape)}"
+            raise ShapeError(f"x, moment must be (b, {p}), ({q}, {p}); {got}")
+        self._take_in(*self._checked_pair(x, moment), moment=True)
+
+    def _take_in(self, inputs: Tensor, answers: Tensor, *, moment: bool) -> None:
         if self.beta != 1.0:
-            self._matrix.mul_(self.beta)
+            self._gram.forget(self.beta)
             self._targets.mul_(self.beta)
-        self._add_products(inputs)
-        self._targets.addmm_(answers.T, inputs)
+        self._gram.add(inputs)
+        self._targets.add_(answers) if moment else self._targets.addmm_(answers.T, inputs)
         self.steps, self.weight = self.steps + 1, self.beta * self.weight + 1.0
 
-    def _checked_block(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        inputs, answers = x.reshape(-1, self.dim), y.reshape(-1, self.outputs)
-        fits = torch.isfinite(inputs.square().sum() + answers.square().sum())  # bounds every product of two of them
+    def _checked_pair(self, inputs: Tensor, answers: Tensor) -> tuple[Tensor, Tensor]:
+        inputs, answers = (each.detach().to(self._targets) for each in (inputs, answers))
+        sizes = torch.stack([torch.linalg.vector_norm(each) for each in (inputs, answers)])
+        fits = torch.isfinite(sizes.square().sum())  # bounds every product of two of them
         if self.device.type != "cpu":
             return torch.where(fits, inputs, 0), torch.where(fits, answers, 0)
         if not bool(fits):
@@ -141,20 +170,11 @@ class NormalEquations:
             )
         return inputs, answers
 
-    def _add_products(self, inputs: Tensor) -> None:
-        """Phi <- Phi + X^T X, each pair of blocks of columns once."""
-        for start in range(0, self.dim, _BLOCK):
-            here, after = slice(start, start + _BLOCK), slice(start + _BLOCK, None)
-            self._matrix[here, start:].addmm_(inputs[:, here].T, inputs[:, start:])
-            self._matrix[after, here] = self._matrix[here, after].T
-
     def product(self, rows: Tensor) -> Tensor:
         """rows Phi_n for rows (..., p) of its dtype."""
         if rows.dim() == 0 or rows.shape[-1] != self.dim:
             raise ShapeError(f"rows must be (..., {self.dim}), got {tuple(rows.shape)}")
-        if rows.numel() == self.dim:
-            return (self._matrix @ rows.flatten()).view_as(rows) + self._sigma * rows  # twice as fast as a row times it
-        return rows @ self._matrix + self._sigma * rows
+        return self._gram.product(rows.reshape(-1, self.dim)).view_as(rows) + self._sigma * rows
 
     def solve(self, start: Tensor | None = None, iterations: int | None = None, *, ridge: float = 0.0) -> Tensor:
         """W (q, p) after conjugate gradient steps towards W (Phi_n + ridge I) = Z_n.
@@ -182,45 +202,58 @@ class NormalEquations:
             PositiveDefinitenessError: the equations have no unique solution (on the CPU).
         """
         wide = torch.float32 if self.device.type == "mps" else torch.float64
-        root, failed = torch.linalg.cholesky_ex(self._with_ridge(_checked_ridge(ridge), wide))
+        found, failed = self._gram.solve(self._targets.to(wide), self._sigma + _checked_ridge(ridge))
         if self.device.type == "cpu" and bool(failed):
             raise PositiveDefinitenessError(
                 "the inputs seen leave the solution open: give delta or ridge a value above zero"
             )
-        return torch.cholesky_solve(self._targets.to(wide).T, root).T.to(self.dtype)
+        return found.to(self.dtype)
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> NormalEquations:
         """Move to a device and/or a dtype, in place; returns itself."""
-        target = {"device": self.device if device is None else torch.empty(0, device=device).device}
-        target["dtype"] = self.dtype if dtype is None else _checked(dtype)
-        self._matrix, self._targets = self._matrix.to(**target), self._targets.to(**target)
+        place = self.device if device is None else torch.empty(0, device=device).device
+        kind = self.dtype if dtype is None else _checked(dtype)
+        self._targets = self._targets.to(place, kind)
+        self._gram.to(place, kind)
         return self
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on later: plain numbers and tensors."""
         numbers = {name: getattr(self, name) for name in (*_FIXED, "steps", "weight")}
-        return numbers | {"matrix": self._matrix.clone(), "targets": self._targets.clone()}
+        return numbers | {"gram": self._gram.state(), "targets": self._targets.clone()}
 
-    def load_state_dict(self, state: dict) -> None:
-        """Restore a ``state_dict()`` of equations with the same dim, outputs, delta and beta."""
-        missing = {*_FIXED, "steps", "weight", "matrix", "targets"} - set(state)
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore a ``state_dict()`` of equations with the same dim, outputs, delta, beta and form."""
+        missing = {*_FIXED, "steps", "weight", "gram", "targets"} - set(state)
         if missing:
             raise StateMismatchError(f"state has no {min(missing)!r}: not a state dict of NormalEquations")
         for name in _FIXED:
             if state[name] != getattr(self, name):
                 raise StateMismatchError(f"state was saved with {name}={state[name]}, here it is {getattr(self, name)}")
-        self._matrix.copy_(state["matrix"])
+        self._gram.load(state["gram"])
         self._targets.copy_(state["targets"])
         self.steps, self.weight = int(state["steps"]), float(state["weight"])
 
     def __repr__(self) -> str:
         return (
-            f"NormalEquations({self.dim}, {self.outputs}, delta={self.delta}, beta={self.beta}, dtype={self.dtype}, "
-            f"device={str(self.device)!r}): after {self.steps} steps"
+            f"NormalEquations({self.dim}, {self.outputs}, delta={self.delta}, beta={self.beta}, "
+            f"form={self.form!r}, dtype={self.dtype}, device={str(self.device)!r}): after {self.steps} steps"
         )
 
 
-_FIXED = ("dim", "outputs", "delta", "beta")
+_FIXED = ("dim", "outputs", "delta", "beta", "form")
+
+
+def _make_gram(
+    form: str, dim: int, dtype: torch.dtype, device: torch.device, memory_budget: int | None
+) -> DenseGram | SketchedGram:
+    if form not in ("dense", "sketched"):
+        raise HyperparameterError(f"form must be 'dense' or 'sketched', got {form!r}")
+    if form == "dense" and memory_budget is None:
+        return DenseGram(dim, dtype, device)
+    if form == "dense" or memory_budget is None:
+        raise HyperparameterError("memory_budget must be given for form='sketched', and only for it")
+    return SketchedGram(dim, dtype, device, memory_budget)
 
 
 def _checked(dtype: torch.dtype) -> torch.dtype:

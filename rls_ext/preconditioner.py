@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from .capture import LayerCapture
+from .capture import Layer, LayerCapture
 from .errors import HyperparameterError, MissingGradientError, StateMismatchError, UnsupportedModuleError
 from .inverse_correlation import InverseCorrelation
 
@@ -43,7 +44,7 @@ class RLSPreconditioner:
         beta: float = 1.0,
         form: str = "auto",
         *,
-        overrides: Mapping[nn.Module | str, Mapping] | None = None,
+        overrides: Mapping[nn.Module | str, Mapping[str, Any]] | None = None,
         low_rank: bool = True,
     ) -> None:
         layers = _named_layers(modules)
@@ -115,11 +116,11 @@ class RLSPreconditioner:
         for capture in self._captures.values():
             capture.remove()
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on later."""
         return {"enabled": self._enabled, "layers": {name: p.state_dict() for name, p in self._inverses.items()}}
 
-    def load_state_dict(self, state: dict) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore a ``state_dict()`` made for layers of the same names and sizes."""
         if set(state["layers"]) != set(self._inverses):
             raise StateMismatchError(f"state has layers {sorted(state['layers'])}, this model {sorted(self._inverses)}")
@@ -179,7 +180,7 @@ def _is_product(gradient: Tensor, deltas: Tensor, inputs: Tensor) -> bool:
     return bool(((seen - deltas.T @ few).abs() <= allowed).all())
 
 
-def _joined_gradient(weight: nn.Parameter, bias: nn.Parameter | None) -> Tensor:  # (q, dim)
+def _joined_gradient(weight: Tensor, bias: Tensor | None) -> Tensor:  # (q, dim)
     rows = torch.zeros_like(weight) if weight.grad is None else weight.grad
     rows = rows.reshape(len(rows), -1)
     if bias is None:
@@ -188,11 +189,12 @@ def _joined_gradient(weight: nn.Parameter, bias: nn.Parameter | None) -> Tensor:
     return torch.cat((rows, last.unsqueeze(1)), dim=1)
 
 
-def _has_gradient(module: nn.Module) -> bool:
+def _has_gradient(module: Layer) -> bool:
     return module.weight.grad is not None or (module.bias is not None and module.bias.grad is not None)
 
 
-def _named_layers(modules: nn.Module | Iterable[nn.Module] | Mapping[str, nn.Module]) -> dict[str, nn.Module]:
+def _named_layers(modules: nn.Module | Iterable[nn.Module] | Mapping[str, nn.Module]) -> dict[str, Layer]:
+    layers: dict[str, Any]  # LayerCapture refuses what is no layer
     if isinstance(modules, nn.Linear | nn.Conv2d):
         layers = {"0": modules}
     elif isinstance(modules, nn.Module):
@@ -212,8 +214,8 @@ def _named_layers(modules: nn.Module | Iterable[nn.Module] | Mapping[str, nn.Mod
 
 
 def _settings_by_name(
-    layers: dict[str, nn.Module], overrides: Mapping[nn.Module | str, Mapping], common: dict
-) -> dict[str, dict]:
+    layers: dict[str, Layer], overrides: Mapping[nn.Module | str, Mapping[str, Any]], common: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
     settings = {name: dict(common) for name in layers}
     for key, values in overrides.items():
         names = [name for name, layer in layers.items() if key == name or key is layer]

@@ -1,6 +1,8 @@
 """The exact recursive least-squares estimator of a linear map (Eq. normalequ_memo6)."""
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -64,11 +66,11 @@ class RLSRegressor:
         self.weight.zero_()
         self.inverse.reset()
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on later."""
         return {"weight": self.weight.clone(), "inverse": self.inverse.state_dict()}
 
-    def load_state_dict(self, state: dict) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore a ``state_dict()`` of a regressor of the same shape, delta and beta."""
         weight = state["weight"]
         if weight.shape != self.weight.shape:

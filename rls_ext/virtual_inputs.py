@@ -9,6 +9,8 @@ from torch import Tensor
 
 from .errors import HyperparameterError, ShapeError
 
+_Pair = tuple[int, int]
+
 
 def virtual_input_linear(inputs: Tensor, bias: bool = True) -> Tensor:
     """The virtual input of a fully connected layer, Eq. mean2: the mean of the inputs of a mini-batch.
@@ -69,7 +71,7 @@ def virtual_input_conv(
     if min(out) < 1:
         raise ShapeError(f"a {kernel} filter does not fit into features of {tuple(size)} with padding {pad}")
     features = _at_least_float32(features)
-    roots = _root_maps(weights, rooted, (count, *out), features)  # (N, Ho, Wo)
+    roots = _root_maps(weights, rooted, (count, out[0], out[1]), features)  # (N, Ho, Wo)
     taps = _weights_per_tap(roots, size, kernel, stride_yx, pad, dilation_yx)  # (N, kh kw, HW)
     total = torch.bmm(taps, features.reshape(count, channels, -1).transpose(1, 2)).sum(dim=0)  # (kh kw, C)
     total = total.flip(0).T.flatten()  # (C kh kw,)
@@ -79,10 +81,9 @@ def virtual_input_conv(
 
 
 def _weights_per_tap(
-    roots: Tensor, size: list[int], kernel: tuple, stride: tuple, pad: tuple, dilation: tuple
+    roots: Tensor, size: list[int], kernel: _Pair, stride: _Pair, pad: _Pair, dilation: _Pair
 ) -> Tensor:  # (N, kh kw, HW)
-    """For every tap of the filter, the last one first, and every pixel: the weight of the position that puts it there.
-    """
+    """For every tap of the filter, the last first, and every pixel: the weight of the position that puts it there."""
     count, out_h, out_w = roots.shape
     spread = roots.new_zeros(count, (out_h - 1) * stride[0] + 1, (out_w - 1) * stride[1] + 1)
     spread[:, :: stride[0], :: stride[1]] = roots

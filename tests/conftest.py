@@ -36,3 +36,18 @@ def sequences_dir() -> Path:
     if not root.is_dir():
         pytest.skip(f"no real sequences in {root}: set PYTRACKING_TEST_SEQUENCES to their folder")
     return root
+
+
+@pytest.fixture
+def saved_figures(monkeypatch: pytest.MonkeyPatch) -> list:
+    """Every figure that is saved during the test, in order, so that what it shows can be compared with the data."""
+    from matplotlib.figure import Figure
+
+    saved, save = [], Figure.savefig
+
+    def noting(figure: Figure, *arguments, **options) -> None:
+        save(figure, *arguments, **options)
+        saved.append(figure)
+
+    monkeypatch.setattr(Figure, "savefig", noting)
+    return saved

@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ltr.errors import MissingPackageError, UserError
 from pytracking.evaluation.environment import VARIABLE_PREFIX
-from pytracking.evaluation.workers import Outcome, Task, TaskRunner
+from pytracking.evaluation.tasks import Outcome, Task, TaskRunner
 
 POLL_SECONDS = 1.0
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
-_runner: TaskRunner | None = None  # one a worker process: keeps the network loaded between tasks
+_runner: TaskRunner | None = None  # one per worker process: keeps the network loaded between tasks
 
 
 def run_in_worker(task: Task, threads: int) -> tuple[float, str | None]:
@@ -44,9 +45,9 @@ class RayPool:
         try:
             import ray
         except ImportError as error:
-            raise ImportError("the engine 'ray' needs Ray: pip install 'rls-tracking[ray]'") from error
+            raise MissingPackageError("the engine 'ray' needs Ray: pip install 'rls-tracking[ray]'") from error
         if cpus < 1 or gpus < 0:
-            raise ValueError(f"a task needs at least one core and no negative share of a GPU, not {cpus} and {gpus}")
+            raise UserError(f"a task needs at least one core and no negative share of a GPU, not {cpus} and {gpus}")
         self._ray = ray
         self._address = address
         self._options = {"num_cpus": cpus, "num_gpus": gpus, "max_retries": retries}

@@ -5,7 +5,9 @@ import difflib
 import importlib
 import pkgutil
 
-from experiments.definition import Experiment
+from ltr.errors import UserError
+
+from ..definition import Experiment
 
 
 def experiment_names() -> list[str]:
@@ -17,5 +19,5 @@ def get_experiment(name: str) -> Experiment:
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise KeyError(f"There is no experiment {name!r}.{hint} There are: {', '.join(names)}.")
+        raise UserError(f"There is no experiment {name!r}.{hint} There are: {', '.join(names)}.")
     return importlib.import_module(f"{__name__}.{name}").EXPERIMENT

@@ -4,8 +4,8 @@ P_0 = I/delta = 10 I multiplies the step by ten at equal learning rate, so plain
 divided by delta ("BGD-DiMP matched") is the control that the paper lacks. ``--dataset folder:PATH`` takes real
 sequences.
 """
-from experiments.definition import Benchmark, Experiment
-from experiments.tables.mini import DIMP_NETWORK, METRICS, on_network
+from ..definition import Benchmark, Experiment
+from .mini import DIMP_NETWORK, METRICS, on_network
 
 TRACKERS = {
     "RLS-DiMP": "rls_dimp:default",

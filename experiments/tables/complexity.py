@@ -1,11 +1,11 @@
-"""Section 6.4, the complexity comparison: frames a second and memory of every tracker of both ablations.
+"""Section 6.4, the complexity comparison: frames per second and memory of every tracker of both ablations.
 
 Speed and peak memory are columns of every table; this experiment runs the paper's own trackers, once, on the demo
 dataset, which needs the published weights but no benchmark. ``benchmarks/`` measures the pieces.
 """
-from experiments.definition import Benchmark, Experiment
-from experiments.tables.dimp_comparison import SHORT
-from experiments.tables.rtmdnet_ablation import TRACKERS
+from ..definition import Benchmark, Experiment
+from .dimp_comparison import SHORT
+from .rtmdnet_ablation import TRACKERS
 
 EXPERIMENT = Experiment(
     name="complexity",

@@ -1,5 +1,5 @@
 """Table 4: RLS-DiMP beside DiMP, DiMP*, BGD-DiMP and its moving averages on LaSOT-test, the mean of 20 runs."""
-from experiments.definition import Benchmark, Experiment
+from ..definition import Benchmark, Experiment
 
 LONG_TERM = {
     "DiMP": "dimp:dimp50",

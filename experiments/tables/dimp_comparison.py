@@ -1,6 +1,6 @@
 """Table 5: TrackingNet, GOT-10k, LaSOT, OxUvA-dev and TLP, each the mean of 20 runs."""
-from experiments.definition import Benchmark, Experiment
-from experiments.tables.dimp_ablation import LONG_TERM
+from ..definition import Benchmark, Experiment
+from .dimp_ablation import LONG_TERM
 
 ROWS = ("DiMP", "DiMP*", "BGD-DiMP", "RLS-DiMP", "BGD-DiMP matched")
 LONG = {label: LONG_TERM[label] for label in ROWS}

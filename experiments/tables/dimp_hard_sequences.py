@@ -1,6 +1,6 @@
 """The success plot on LaSOT's hard sequences: those where not every run of RLS-DiMP exceeds an AUC of 0.75."""
-from experiments.definition import Experiment
-from experiments.tables.dimp_ablation import EXPERIMENT as ABLATION
+from ..definition import Experiment
+from .dimp_ablation import EXPERIMENT as ABLATION
 
 EXPERIMENT = Experiment(
     name="dimp_hard_sequences",

@@ -3,8 +3,8 @@
 Not a tracking experiment: every learner is given the same samples with the true boxes (``experiments.memory_probe``).
 ``--dataset folder:PATH`` takes real sequences, ``--sequences lantern_long`` the demo's long one.
 """
-from experiments.definition import Benchmark, Experiment
-from experiments.tables.mini import DIMP_NETWORK, DIMP_TRACKERS, METRICS, on_network
+from ..definition import Benchmark, Experiment
+from .mini import DIMP_NETWORK, DIMP_TRACKERS, METRICS, on_network
 
 TRACKERS = DIMP_TRACKERS | {
     "RLS-DiMP released": "rls_dimp:reference",

@@ -3,7 +3,7 @@
 ``--dataset folder:PATH`` takes real sequences instead. Small enough for a laptop; the numbers are read critically in
 docs/experiments.md.
 """
-from experiments.definition import Benchmark, Experiment
+from ..definition import Benchmark, Experiment
 
 DIMP_NETWORK, RTMDNET_NETWORK = "dimp_mobile", "rtmdnet_small"
 DIMP_TRACKERS = {

@@ -1,5 +1,5 @@
 """Table 1: RLS-RTMDNet beside RT-MDNet and simpleRT-MDNet on OTB-2015 and UAV123, the mean of 50 runs."""
-from experiments.definition import Benchmark, Experiment
+from ..definition import Benchmark, Experiment
 
 TRACKERS = {
     "RT-MDNet": "rtmdnet:rtmdnet",

@@ -1,6 +1,6 @@
 """Table 2 and the UAV123 success plot: success rates at 0.5 and 0.75 of RT-MDNet and RLS-RTMDNet."""
-from experiments.definition import Benchmark, Experiment
-from experiments.tables.rtmdnet_ablation import TRACKERS
+from ..definition import Benchmark, Experiment
+from .rtmdnet_ablation import TRACKERS
 
 EXPERIMENT = Experiment(
     name="uav123",

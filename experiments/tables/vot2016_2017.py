@@ -1,6 +1,6 @@
 """Table 3: RLS-RTMDNet and its baselines on VOT2016 and VOT2017, 15 runs, by the official reset-based protocol."""
-from experiments.definition import Benchmark, Experiment
-from experiments.tables.rtmdnet_ablation import TRACKERS
+from ..definition import Benchmark, Experiment
+from .rtmdnet_ablation import TRACKERS
 
 EXPERIMENT = Experiment(
     name="vot2016_2017",

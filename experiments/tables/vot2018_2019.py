@@ -1,5 +1,5 @@
 """Table 6: RLS-DiMP and its baselines on VOT2018 and VOT2019, 15 runs, by the official reset-based protocol."""
-from experiments.definition import Benchmark, Experiment
+from ..definition import Benchmark, Experiment
 
 METRICS = ("eao", "accuracy", "neg_log_reliability", "rt_eao")
 

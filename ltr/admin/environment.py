@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ltr.errors import UserError
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -39,14 +41,11 @@ KEYS = {
 }
 
 
-class PathNotSetError(KeyError):
+class PathNotSetError(UserError):
     """A path that training needs is not configured."""
 
-    def __str__(self) -> str:
-        return self.args[0]
 
-
-class ConfigError(ValueError):
+class ConfigError(UserError):
     """A settings file that cannot be used; the message names it. It is never rewritten."""
 
 
@@ -69,7 +68,7 @@ def read_config(path: Path) -> dict[str, Any]:
         return {}
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f'{path}: {error}; lines look like: otb_path = "/data/OTB100"') from error
     _check_names(path, "table", (key for key, value in content.items() if isinstance(value, dict)), [TABLE])
     _check_names(f"{path}, table [{TABLE}]", "setting", content.get(TABLE, {}), KEYS)

@@ -6,6 +6,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from ltr.errors import UserError
+
 
 def load_backbone_weights(backbone: nn.Module, path: Path) -> None:
     """Fills every parameter and buffer of a backbone from a file of plain tensors; further entries are ignored.
@@ -18,7 +20,7 @@ def load_backbone_weights(backbone: nn.Module, path: Path) -> None:
     wanted = backbone.state_dict()
     absent = [name for name in wanted if name not in stored and not name.endswith("num_batches_tracked")]
     if absent:
-        raise ValueError(f"{path} lacks {len(absent)} entries of {type(backbone).__name__}, such as {absent[0]!r}")
+        raise UserError(f"{path} lacks {len(absent)} entries of {type(backbone).__name__}, such as {absent[0]!r}")
     backbone.load_state_dict({name: stored[name].float() for name in wanted if name in stored}, strict=False)
 
 
@@ -28,7 +30,7 @@ def load_convolutions(network: nn.Module, path: Path) -> None:
     wanted = [name for name in network.state_dict() if name.startswith("layers.conv")]
     absent = [name for name in wanted if name not in stored]
     if absent:
-        raise ValueError(f"{path} lacks {absent[0]!r}")
+        raise UserError(f"{path} lacks {absent[0]!r}")
     network.load_state_dict({name: stored[name].float() for name in wanted}, strict=False)
 
 

@@ -13,6 +13,9 @@ from tqdm import tqdm
 
 from ltr.actors.mdnet import scene_features
 from ltr.data.mdnet_examples import MdnetExamples
+from ltr.errors import UserError
+
+_START = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"  # a fork shares the network
 
 
 def build_box_cache(folder: Path, examples: MdnetExamples, network: nn.Module, what: dict, workers: int = 0) -> Path:
@@ -24,7 +27,7 @@ def build_box_cache(folder: Path, examples: MdnetExamples, network: nn.Module, w
     description = folder / "description.json"
     text = json.dumps({"frames": examples.cycles, **what}, sort_keys=True)
     if description.is_file() and description.read_text() != text:
-        raise ValueError(f"{folder} was made for {description.read_text()}, not {text}: move it away")
+        raise UserError(f"{folder} was made for {description.read_text()}, not {text}: move it away")
     description.write_text(text)
     jobs = [(folder / f"domain_{d:04d}.npz", d, examples, network) for d in range(len(examples.videos))]
     jobs = [job for job in jobs if not job[0].is_file()]
@@ -32,7 +35,7 @@ def build_box_cache(folder: Path, examples: MdnetExamples, network: nn.Module, w
         for job in tqdm(jobs, desc="box features", unit="domain"):
             _write_domain(job)
         return folder
-    with multiprocessing.get_context("fork").Pool(workers) as pool:
+    with multiprocessing.get_context(_START).Pool(workers) as pool:
         for _ in tqdm(pool.imap_unordered(_write_domain, jobs), total=len(jobs), desc="box features", unit="domain"):
             pass
     return folder
@@ -54,13 +57,20 @@ def _write_domain(job: tuple) -> None:
 
 
 class BoxFeatureCache(torch.utils.data.Dataset):
-    """Draws boxes of a few frames of one domain; example `i` of epoch `e` depends on (seed, e, i) alone."""
+    """Draws boxes of a few frames of one domain; example `i` of epoch `e` depends on (seed, e, i) alone.
 
-    def __init__(self, folder: Path, frames: int, positive: int, negative: int, cycles: int, seed: int = 0) -> None:
+    A domain is visited in proportion to its cached frames: a video shows more than a photograph.
+    """
+
+    def __init__(
+        self, folders: list[Path], frames: int, positive: int, negative: int, cycles: int, seed: int = 0
+    ) -> None:
         self.domains = []
-        for file in sorted(folder.glob("domain_*.npz")):
+        for file in (file for folder in folders for file in sorted(folder.glob("domain_*.npz"))):
             with np.load(file) as arrays:
                 self.domains.append((arrays["positive"], arrays["negative"]))
+        fewest = min(len(positive) for positive, _ in self.domains)
+        self.visits = [d for d, (positive, _) in enumerate(self.domains) for _ in range(len(positive) // fewest)]
         self.frames, self.positive, self.negative, self.cycles = frames, positive, negative, cycles
         self.seed, self.epoch = seed, 0
 
@@ -69,11 +79,11 @@ class BoxFeatureCache(torch.utils.data.Dataset):
         self.epoch = epoch
 
     def __len__(self) -> int:
-        return len(self.domains) * self.cycles
+        return len(self.visits) * self.cycles
 
     def __getitem__(self, index: int) -> dict:
         rng = np.random.default_rng([self.seed, self.epoch, index])
-        domain = index % len(self.domains)
+        domain = self.visits[index % len(self.visits)]
         positive, negative = self.domains[domain]
         frames = rng.choice(len(positive), min(self.frames, len(positive)), replace=False)
         return {

@@ -42,9 +42,9 @@ def jittered_region(
 
 
 def crop_region(
-    image: np.ndarray, centre: np.ndarray, sides: np.ndarray, output_side: int
+    image: np.ndarray, centre: np.ndarray, sides: np.ndarray, output_side: int, backdrop: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Resamples a region to a square; pixels outside the image repeat its border.
+    """Resamples a region to a square; pixels outside the image repeat its border, or show the `backdrop`.
 
     Returns:
         The crop (output_side, output_side, 3) and the number of its pixels for each pixel of the image along x and y.
@@ -57,10 +57,21 @@ def crop_region(
     local = factor / shrunk
     offset = (output_side - 1) / 2 - local * (centre - 0.5)  # warpAffine counts from pixel centres, boxes from edges
     matrix = np.array([[local[0], 0, offset[0]], [0, local[1], offset[1]]])
-    crop = cv2.warpAffine(
-        image, matrix, (output_side, output_side), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
-    )
+    square = (output_side, output_side)
+    if backdrop is None:
+        crop = cv2.warpAffine(image, matrix, square, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    else:
+        crop = cv2.resize(backdrop, square, interpolation=cv2.INTER_AREA)
+        cv2.warpAffine(image, matrix, square, dst=crop, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_TRANSPARENT)
     return crop, factor
+
+
+def random_window(image: np.ndarray, rng: np.random.Generator, share: tuple[float, float] = (0.5, 1.0)) -> np.ndarray:
+    """A random part of an image, its sides `share` of the image's."""
+    height, width = image.shape[:2]
+    size = np.maximum(np.array([width, height]) * rng.uniform(*share), 2).astype(int)
+    left, top = (rng.random(2) * (np.array([width, height]) - size)).astype(int)
+    return image[top : top + size[1], left : left + size[0]]
 
 
 def _shrunk_neighbourhood(

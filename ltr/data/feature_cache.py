@@ -1,7 +1,7 @@
 """Backbone features of many examples on disk: where the backbone is frozen it needs to run only once.
 
 A cache is a folder of float16 arrays, one for each backbone layer, beside the boxes. Building can be interrupted: what
-is done stays, and the next call goes on from there.
+is done is kept, and the next call continues from there.
 """
 from __future__ import annotations
 
@@ -18,8 +18,12 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from ltr.data.processing import DimpExamples, normalised
+from ltr.data.processing import DimpExamples
+from ltr.errors import UserError
+from ltr.models.imagenet import normalised
 from ltr.models.inference import prepare_for_inference
+
+_START = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"  # a fork shares the network
 
 CHUNK = 4  # examples drawn at a time
 FEW = 4  # images for each pass through the backbone: with more, a CPU's caches no longer hold the maps
@@ -63,7 +67,7 @@ def build_caches(
     jobs = [(root / part.name, part, backbone, layers, what) for part in parts]
     if workers <= 1:
         return [_build_part(job) for job in jobs]
-    with multiprocessing.get_context("fork").Pool(workers, maxtasksperchild=1) as pool:
+    with multiprocessing.get_context(_START).Pool(workers, maxtasksperchild=1) as pool:
         return pool.map(_build_part, jobs, chunksize=1)
 
 
@@ -94,7 +98,7 @@ def build_cache(folder: Path, examples: DimpExamples, backbone: nn.Module, layer
     if progress_file.is_file():
         found = json.loads(progress_file.read_text())
         if found["description"] != description:
-            raise ValueError(f"{folder} was made for {found['description']}, not {description}: move it away")
+            raise UserError(f"{folder} was made for {found['description']}, not {description}: move it away")
         done = found["done"]
     backbone.eval()
     arrays: dict[str, np.ndarray] | None = _open_arrays(folder, "r+") if done else None

@@ -5,6 +5,7 @@ box's region is the box with a fifth more context, shortened by the receptive fi
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import cv2
@@ -12,7 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ltr.data.augmentation import Augmentation
 from ltr.dataset.base import VideoDataset
+from ltr.errors import UserError
+from ltr.overlap import overlap
 
 OBJECT_SIZE = 107  # pixels: side of the target in a scene
 PADDING = 1.2  # a region has this many times the sides of its box
@@ -29,14 +33,6 @@ class BoxCounts:
     negative: int = 12  # for each frame
 
 
-def overlaps(boxes: np.ndarray, box: np.ndarray) -> np.ndarray:
-    """Intersection over union of boxes (n, 4) xywh with one box."""
-    low = np.maximum(boxes[:, :2], box[:2])
-    high = np.minimum(boxes[:, :2] + boxes[:, 2:], box[:2] + box[2:])
-    intersection = np.clip(high - low, 0, None).prod(axis=1)
-    return intersection / (boxes[:, 2:].prod(axis=1) + box[2:].prod() - intersection)
-
-
 def _scattered(box: np.ndarray, noise: np.ndarray, translation: float, scale: float, aspect: float) -> np.ndarray:
     """Boxes (n, 4) at centre + translation * noise[:, :2], sized by scale ** noise[:, 2] and aspect ** noise[:, 3]."""
     side = box[2:].mean()
@@ -50,7 +46,7 @@ def draw_positive(box: np.ndarray, count: int, rng: np.random.Generator) -> np.n
     """Boxes (count, 4) that overlap the target by at least 0.7."""
     noise = np.clip(0.5 * rng.standard_normal((20 * count, 4)), -1, 1)
     boxes = _scattered(box, noise, 0.1, 1.2, 1.0)
-    good = boxes[overlaps(boxes, box) >= 0.7][:count]
+    good = boxes[overlap(boxes, box) >= 0.7][:count]
     return np.concatenate([good, np.repeat(box[None], count - len(good), axis=0)])
 
 
@@ -59,12 +55,16 @@ def draw_negative(box: np.ndarray, count: int, rng: np.random.Generator) -> np.n
     found = np.empty((0, 4))
     while len(found) < count:
         boxes = _scattered(box, rng.uniform(-1, 1, (4 * count, 4)), 1.5, 1.6, 1.1)
-        found = np.concatenate([found, boxes[overlaps(boxes, box) <= 0.5]])
+        found = np.concatenate([found, boxes[overlap(boxes, box) <= 0.5]])
     return found[:count]
 
 
 def cut_scene(
-    image: np.ndarray, target: np.ndarray, boxes: np.ndarray, receptive_field: float
+    image: np.ndarray,
+    target: np.ndarray,
+    boxes: np.ndarray,
+    receptive_field: float,
+    change: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The scene that holds all boxes, and their regions in it.
 
@@ -73,6 +73,7 @@ def cut_scene(
         target: box (4,) xywh that fixes the magnification.
         boxes: boxes (n, 4) xywh to classify.
         receptive_field: scene pixels that one feature cell sees.
+        change: applied to the scene (H, W, 3) uint8, for instance another colour.
 
     Returns:
         Scene (3, H, W) float32 in 0..255 minus 128, black outside the frame; regions (n, 4) as x1, y1, x2, y2.
@@ -86,6 +87,7 @@ def cut_scene(
     magnification = np.where(wanted > LARGEST_SCENE, LARGEST_SCENE / (wanted / magnification), magnification)
     matrix = np.hstack([np.diag(magnification), (-origin * magnification)[:, None]])
     scene = cv2.warpAffine(image, matrix, tuple(int(v) for v in size), flags=cv2.INTER_LINEAR, borderValue=(0, 0, 0))
+    scene = scene if change is None else change(scene)
     corner = (first - origin) * magnification
     far = np.maximum((last - origin) * magnification - receptive_field, corner + 1)
     tensor = torch.from_numpy(scene).permute(2, 0, 1).float() - 128
@@ -105,9 +107,10 @@ class MdnetExamples(torch.utils.data.Dataset):
         counts: BoxCounts,
         cycles: int,
         seed: int = 0,
+        augmentation: Augmentation | None = None,
     ) -> None:
         self.videos, self.receptive_field, self.counts, self.cycles = videos, receptive_field, counts, cycles
-        self.seed, self.epoch = seed, 0
+        self.seed, self.epoch, self.augmentation = seed, 0, augmentation
 
     def set_epoch(self, epoch: int) -> None:
         """Chooses the epoch whose examples are drawn next."""
@@ -128,14 +131,21 @@ class MdnetExamples(torch.utils.data.Dataset):
             boxes = np.concatenate(
                 [draw_positive(target, self.counts.positive, rng), draw_negative(target, self.counts.negative, rng)]
             )
-            scene, region = cut_scene(image, target, boxes, self.receptive_field)
+            scene, region = cut_scene(image, target, boxes, self.receptive_field, self._change(rng))
             scenes.append(scene)
             regions.append(region)
         return {"domain": domain, "scenes": scenes, "regions": regions, "positive": self.counts.positive}
+
+    def _change(self, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Colours and sharpness of one view; the boxes stay where they are, so nothing is mirrored or covered."""
+        if self.augmentation is None:
+            return None
+        grey = bool(rng.random() < self.augmentation.grey)
+        return lambda scene: self.augmentation.apply(scene, np.zeros(4), (False, grey), rng)[0]
 
 
 def first_of_batch(batch: list[dict]) -> dict:
     """Collates a batch of one example: scenes differ in size, so they cannot be stacked."""
     if len(batch) != 1:
-        raise ValueError(f"multi-domain training takes one domain at a time, not {len(batch)}: set batch_size=1")
+        raise UserError(f"multi-domain training takes one domain at a time, not {len(batch)}: set batch_size=1")
     return batch[0]

@@ -8,18 +8,9 @@ import torch
 from torch import Tensor
 
 from ltr.data.augmentation import Augmentation
-from ltr.data.crops import CropGeometry, Jitter, box_in_crop, crop_region, jittered_region
+from ltr.data.crops import CropGeometry, Jitter, box_in_crop, crop_region, jittered_region, random_window
+from ltr.data.look_alikes import with_look_alike
 from ltr.data.sampler import ExampleSampler, FrameChoice
-
-IMAGENET_MEAN = torch.tensor([0.485, 0.456, 0.406])
-IMAGENET_STD = torch.tensor([0.229, 0.224, 0.225])
-
-
-def normalised(images: Tensor) -> Tensor:
-    """uint8 images (..., 3, H, W) to the range that backbones trained on ImageNet expect."""
-    images = images.float() / 255
-    mean, std = (v.to(images.device)[:, None, None] for v in (IMAGENET_MEAN, IMAGENET_STD))
-    return (images - mean) / std
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +22,8 @@ class DimpProcessing:
     test_jitter: Jitter = field(default_factory=lambda: Jitter(centre=4.5, scale=0.5))
     first_jitter: Jitter | None = None  # of the first train frame, the IoU-Net's reference; None: as the others
     augmentation: Augmentation = field(default_factory=Augmentation)
+    backdrop: float = 0.0  # probability that another photograph continues a still beyond its border, where it has any
+    look_alike: float = 0.0  # probability that another object of the target's kind is put beside it, frame by frame
 
     def example(self, sampler: ExampleSampler, choice: FrameChoice, rng: np.random.Generator) -> dict[str, Tensor]:
         """`images` (frames, 3, side, side) uint8 and `boxes` (frames, 4) xywh in crop pixels, train frames first."""
@@ -38,6 +31,8 @@ class DimpProcessing:
         frame_ids = choice.train_ids + choice.test_ids
         boxes = dataset.track(choice.video).boxes
         mode = self.augmentation.example_mode(rng)
+        rival = dataset.another_of_its_kind(choice.video, rng) if rng.random() < self.look_alike else None
+        scenery = dataset.another_photograph(rng) if rng.random() < self.backdrop else None
         crops, crop_boxes = [], []
         for place, (t, frame) in enumerate(zip(frame_ids, dataset.frames(choice.video, frame_ids), strict=True)):
             jitter = self.train_jitter if place < len(choice.train_ids) else self.test_jitter
@@ -45,8 +40,11 @@ class DimpProcessing:
                 jitter = self.first_jitter
             box = boxes[t].astype(np.float64)
             centre, sides = jittered_region(box, self.geometry, jitter, rng)
-            crop, factor = crop_region(frame, centre, sides, self.geometry.output_side)
+            backdrop = None if scenery is None else random_window(scenery, rng)
+            crop, factor = crop_region(frame, centre, sides, self.geometry.output_side, backdrop)
             box = box_in_crop(box, centre, factor, self.geometry.output_side)
+            if rival is not None:
+                crop = with_look_alike(crop, box, rival, rng)
             crop, box = self.augmentation.apply(crop, box, mode, rng)
             crops.append(crop)
             crop_boxes.append(box)
@@ -57,7 +55,7 @@ class DimpProcessing:
 
 
 class DimpExamples(torch.utils.data.Dataset):
-    """`length` examples an epoch; example `i` of epoch `e` depends on (seed, e, i) alone, so any run can be resumed."""
+    """`length` examples per epoch; example `i` of epoch `e` depends on (seed, e, i) alone: any run can be resumed."""
 
     def __init__(self, sampler: ExampleSampler, processing: DimpProcessing, length: int, seed: int = 0) -> None:
         self.sampler, self.processing, self.length, self.seed = sampler, processing, length, seed

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ltr.dataset.base import VideoDataset
+from ltr.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +59,15 @@ class ExampleSampler:
             choice = self._draw_around_moment(rng, visible)
             if choice is not None:
                 return FrameChoice(dataset_id, video, *choice)
-        raise RuntimeError(f"{dataset!r} has too few visible targets: nothing found in {self.MAX_TRIES} tries")
+        raise UserError(f"{dataset!r} has too few visible targets: nothing found in {self.MAX_TRIES} tries")
 
     def _draw_around_moment(self, rng: np.random.Generator, visible: np.ndarray) -> tuple[list[int], list[int]] | None:
-        """Train frames up to a random moment and test frames behind it."""
+        """Train frames up to a random moment and test frames after it."""
         if len(visible) < 2:
             return None
         moment = int(visible[rng.integers(len(visible) - 1)])
         before = visible[(visible <= moment) & (visible >= moment - self.max_gap)]
-        behind = visible[(visible > moment) & (visible <= moment + self.max_gap)]
-        if not len(before) or not len(behind):
+        after = visible[(visible > moment) & (visible <= moment + self.max_gap)]
+        if not len(before) or not len(after):
             return None
-        return sorted(rng.choice(before, self.train_frames).tolist()), rng.choice(behind, self.test_frames).tolist()
+        return sorted(rng.choice(before, self.train_frames).tolist()), rng.choice(after, self.test_frames).tolist()

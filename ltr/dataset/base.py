@@ -1,4 +1,4 @@
-"""What every source of training videos offers, whatever is behind it: files, still images or a renderer."""
+"""What every source of training videos offers, whatever it is made of: files, still images or a renderer."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+
+from ltr.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Track:
             raise ValueError(f"boxes {self.boxes.shape} and visible {self.visible.shape} do not describe one track")
 
 
-class DatasetNotFoundError(FileNotFoundError):
+class DatasetNotFoundError(UserError, FileNotFoundError):
     """A dataset's folder is absent or does not have the expected layout."""
 
 
@@ -42,6 +44,14 @@ class VideoDataset(ABC):
     @abstractmethod
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
         """The named frames of video `index`."""
+
+    def another_of_its_kind(self, index: int, rng: np.random.Generator) -> np.ndarray | None:
+        """The picture (h, w, 3) of something that looks like the target of video `index`; None where none is known."""
+        return None
+
+    def another_photograph(self, rng: np.random.Generator) -> np.ndarray | None:
+        """Any other picture of this source, as scenery; None for videos, whose frames show theirs."""
+        return None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self)} videos)"

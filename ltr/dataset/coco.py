@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ltr.dataset.base import DatasetNotFoundError
-from ltr.dataset.stills import MINIMUM_SIDE, Stills, is_usable
+from ltr.dataset.stills import MINIMUM_SIDE, StillObject, Stills, is_usable
 
 
 class CocoStills(Stills):
@@ -30,7 +30,7 @@ class CocoStills(Stills):
                 continue
             if strict and not _is_whole(annotation, image, folder):
                 continue
-            objects.append((folder / image["file_name"], tuple(box)))
+            objects.append(StillObject(folder / image["file_name"], tuple(box), str(annotation.get("category_id"))))
         super().__init__("coco", objects)
 
 
@@ -48,7 +48,8 @@ def coco_parts(root: Path) -> Stills:
     for path in sorted(Path(root).glob("**/annotations/instances_*.json")):
         part = CocoStills(path.parent.parent, path.stem.removeprefix("instances_"), strict=True)
         fresh = {file.name for file in part.files} - seen
-        objects += [(f, tuple(b)) for f, b in zip(part.files, part.boxes, strict=True) if f.name in fresh]
+        found = map(StillObject, part.files, part.boxes.tolist(), part.kinds.tolist())
+        objects += [one for one in found if one.path.name in fresh]
         seen |= fresh
     if not objects:
         raise DatasetNotFoundError(f"no annotations/instances_*.json with images below {root}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb, usable_boxes
+from ltr.errors import UserError
 from ltr.sequence_files import check_origin, frame_files, read_boxes
 
 SPLITS = Path(__file__).parent / "splits"
@@ -38,7 +39,7 @@ def read_split(name: str) -> Split:
         words = line.partition("#")[0].split()
         for option in words[1:]:
             if not option.startswith("origin="):
-                raise ValueError(f"{path}, line {number}: {option!r}: only origin=0 or origin=1 may follow a name")
+                raise UserError(f"{path}, line {number}: {option!r}: only origin=0 or origin=1 may follow a name")
         if words:
             stated = words[-1].removeprefix("origin=") if len(words) > 1 else 0
             origins[words[0]] = check_origin(stated, f"{path}, line {number}")

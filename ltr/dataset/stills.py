@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -26,15 +27,24 @@ def is_usable(box: np.ndarray, width: int, height: int, minimum_side: float = MI
     return bool(AREA_RANGE[0] <= w * h / (width * height) <= AREA_RANGE[1])
 
 
+class StillObject(NamedTuple):
+    """One annotated object: its photograph, its box [x, y, w, h] and what it is."""
+
+    path: Path
+    box: tuple[float, float, float, float]
+    kind: str
+
+
 class Stills(VideoDataset):
-    """Objects in photographs: one file and one box each."""
+    """Objects in photographs: one file, one box and one kind each."""
 
     is_video = False
 
-    def __init__(self, name: str, objects: list[tuple[Path, tuple[float, float, float, float]]]) -> None:
+    def __init__(self, name: str, objects: list[StillObject]) -> None:
         self.name = name
-        self.files = [path for path, _ in objects]
-        self.boxes = np.array([box for _, box in objects], np.float32).reshape(-1, 4)
+        self.files = [found.path for found in objects]
+        self.boxes = np.array([found.box for found in objects], np.float32).reshape(-1, 4)
+        self.kinds = np.array([found.kind for found in objects], str)
 
     def __len__(self) -> int:
         return len(self.files)
@@ -45,6 +55,18 @@ class Stills(VideoDataset):
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
         image = read_rgb(self.files[index])
         return [image for _ in frame_ids]
+
+    def another_photograph(self, rng: np.random.Generator) -> np.ndarray:
+        return read_rgb(self.files[int(rng.integers(len(self.files)))])
+
+    def another_of_its_kind(self, index: int, rng: np.random.Generator) -> np.ndarray | None:
+        """The picture (h, w, 3) of another object of the same kind, from another photograph."""
+        others = np.flatnonzero(self.kinds == self.kinds[index])
+        for other in rng.choice(others, min(len(others), 5), replace=False):
+            if self.files[other] != self.files[index]:
+                image, (x, y, w, h) = read_rgb(self.files[other]), self.boxes[other].round().astype(int)
+                return image[max(y, 0) : y + h, max(x, 0) : x + w]
+        return None
 
 
 class VocStills(Stills):
@@ -63,7 +85,7 @@ class VocStills(Stills):
         super().__init__("voc parts" if parts else "voc", objects)
 
 
-def _voc(path: Path, parts: bool) -> list[tuple[Path, tuple[float, float, float, float]]]:
+def _voc(path: Path, parts: bool) -> list[StillObject]:
     tree = ElementTree.parse(path).getroot()
     width, height = (int(float(tree.findtext(f"size/{side}") or 0)) for side in ("width", "height"))
     image = path.parent.parent / "JPEGImages" / f"{path.stem}.jpg"
@@ -77,7 +99,7 @@ def _voc(path: Path, parts: bool) -> list[tuple[Path, tuple[float, float, float,
             left, top, right, bottom = (float(owner.findtext(f"bndbox/{k}")) for k in ("xmin", "ymin", "xmax", "ymax"))
             box = (left - 1, top - 1, right - left + 1, bottom - top + 1)  # VOC counts pixels from 1, ends included
             if is_usable(np.array(box), width, height):
-                found.append((image, box))
+                found.append(StillObject(image, box, owner.findtext("name") or "unknown"))
     return found
 
 
@@ -96,7 +118,7 @@ class CubStills(Stills):
             small = cv2.imread(str(path), cv2.IMREAD_REDUCED_GRAYSCALE_8) if path.is_file() else None
             box = tuple(float(value) for value in values)
             if small is not None and is_usable(np.array(box), small.shape[1] * 8, small.shape[0] * 8):
-                objects.append((path, box))
+                objects.append(StillObject(path, box, "bird"))
         super().__init__("cub", objects)
 
 
@@ -128,3 +150,6 @@ class StillParts(VideoDataset):
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
         return self.stills.frames(int(self.indices[index]), frame_ids)
+
+    def another_photograph(self, rng: np.random.Generator) -> np.ndarray:
+        return self.stills.another_photograph(rng)

@@ -7,19 +7,22 @@ in 0.06 s (ResNet-50: 0.5 s), so no file has to be made, found or kept up to dat
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ltr.engine.onnx_file import GraphFile
 from ltr.engine.translate import Translator, UntranslatableError
-from ltr.models.bbreg import IoUNet, LocalCrop
-from ltr.models.inference import fold_norm
+from ltr.errors import UserError
+from ltr.models.bbreg import TargetIoU
 
+CPU = torch.device("cpu")
 ENGINES = ("auto", "torch", "onnxruntime")
-LEVEL_NAMES = ("fine", "coarse")
+PROVIDERS = {  # of ONNX Runtime by torch's device, and the package that has it
+    "cpu": ("CPUExecutionProvider", "onnxruntime"),
+    "cuda": ("CUDAExecutionProvider", "onnxruntime-gpu"),
+    "mps": ("CoreMLExecutionProvider", "onnxruntime"),
+}
 PROBE_SIDE = 64  # pixels of the image on which a new engine is compared with torch
 PROBE_TOLERANCE = 1e-3  # of the largest value of each output; rounding stays below 1e-4
 
@@ -29,22 +32,25 @@ class EngineFallbackWarning(UserWarning):
 
 
 def choose_engine(name: str, device: torch.device) -> str:
-    """The engine that ``name`` means on a device: "torch" or "onnxruntime".
+    """The engine that ``name`` means on a device: "torch" or "onnxruntime". "auto" takes the latter on CPUs alone.
 
     Raises:
-        ValueError: if there is no such engine.
+        UserError: if there is no such engine.
     """
     if name not in ENGINES:
-        raise ValueError(f"engine {name!r} does not exist; use one of {', '.join(ENGINES)}")
-    if name == "torch" or device.type != "cpu":
-        if name == "onnxruntime":
-            _fall_back(f"runs on the CPU, but the tracker's device is {device}")
+        raise UserError(f"engine {name!r} does not exist; use one of {', '.join(ENGINES)}")
+    if name == "torch" or (name == "auto" and device.type != "cpu"):
         return "torch"
     try:
-        import onnxruntime  # noqa: F401
+        import onnxruntime
     except ImportError as error:
         if name == "onnxruntime":
             _fall_back(f"cannot be imported ({error}); `pip install onnxruntime`")
+        return "torch"
+    provider, package = PROVIDERS.get(device.type, ("", ""))
+    if provider not in onnxruntime.get_available_providers():
+        where = f"; `pip install {package}`" if package else ""
+        _fall_back(f"has nothing installed for the device {device}{where}")
         return "torch"
     return "onnxruntime"
 
@@ -65,8 +71,8 @@ def attach_engine(network: nn.Module, name: str, device: torch.device, threads: 
     if choose_engine(name, device) == "torch":
         return "torch"
     try:
-        engine = OnnxEngine(network, threads)
-        _compare(network, engine)
+        engine = OnnxEngine(network, threads, device)
+        _compare(network, engine, device)
     except UntranslatableError as error:
         _fall_back(f"has no translation of this network's {error}")
         return "torch"
@@ -80,31 +86,28 @@ def attach_engine(network: nn.Module, name: str, device: torch.device, threads: 
 class OnnxEngine:
     """ONNX Runtime on a network's frozen parts.
 
+    Attributes:
+        box_head: the IoU-Net on ONNX Runtime; None where that is not the CPU's, and torch keeps it: its steps are too
+            short for data to go to and fro.
+
     Args:
         network: see :func:`attach_engine`.
         threads: most threads to use.
+        device: of the network.
     """
 
-    def __init__(self, network: nn.Module, threads: int) -> None:
+    def __init__(self, network: nn.Module, threads: int, device: torch.device = CPU) -> None:
+        from ltr.engine.box_head import OnnxBoxHead
         from ltr.engine.runtime import AdaptiveSession
 
-        self._features = AdaptiveSession(frozen_graph(network), threads)
-        self._boxes = AdaptiveSession(box_graph(network.bb_regressor), threads)
+        self._device = device
+        self._features = AdaptiveSession(frozen_graph(network), threads, PROVIDERS[device.type][0])
+        self.box_head = OnnxBoxHead(network.bb_regressor, threads) if device.type == "cpu" else None
 
     def __call__(self, images: Tensor) -> dict[str, Tensor]:
         """Outputs of ``frozen_part()`` by name, for normalised images (B, 3, H, W)."""
         results = self._features.run({"images": images}, tuple(images.shape))
-        return dict(zip(self._features.outputs, results, strict=True))
-
-    def box_maps(self, crops: Sequence[LocalCrop]) -> list[Tensor]:
-        """The IoU-Net's test branch on a part of each level's map; see :class:`ltr.models.bbreg.LocalCrop`."""
-        inputs = {}
-        for level, crop in zip(LEVEL_NAMES, crops, strict=True):
-            inputs[level] = crop.features
-            for number, margins in enumerate((crop.first_margins, crop.second_margins), 1):
-                left, right, top, bottom = margins
-                inputs[f"{level}_margins{number}"] = torch.tensor([0, 0, top, left, 0, 0, bottom, right])
-        return self._boxes.run(inputs)
+        return {name: found.to(self._device) for name, found in zip(self._features.outputs, results, strict=True)}
 
 
 def frozen_graph(network: nn.Module, part: nn.Module | None = None) -> bytes:
@@ -126,37 +129,25 @@ def frozen_graph(network: nn.Module, part: nn.Module | None = None) -> bytes:
     return file.to_bytes()
 
 
-def box_graph(network: IoUNet) -> bytes:
-    """The content of an ONNX file: the IoU-Net's test branch on a part of each level's map.
-
-    Inputs are ``fine`` and ``coarse`` (1, C, rows, columns) and, for each, how many zeros belong around the input of
-    the first and of the second convolution (``fine_margins1`` …, as ONNX's Pad takes them). Outputs (1, columns, rows,
-    channels).
-    """
-    file = GraphFile("BoxBranches")
-    blocks = ((network.conv3_1t, network.conv3_2t), (network.conv4_1t, network.conv4_2t))
-    for level, convs in zip(LEVEL_NAMES, blocks, strict=True):
-        x = file.input(level, (1, convs[0][0].in_channels, f"{level}_rows", f"{level}_columns"))
-        for number, block in enumerate(convs, 1):
-            margins = file.input(f"{level}_margins{number}", (8,), np.int64)
-            weight, bias = fold_norm(block[0], block[1])
-            padded = file.node("Pad", x, margins)
-            conv = file.node("Conv", padded, *(file.constant(t.contiguous().numpy()) for t in (weight, bias)))
-            x = file.node("Relu", conv)
-        sides = (1, f"{level}_out_columns", f"{level}_out_rows", len(bias))
-        file.output(f"{level}_map", file.node("Transpose", x, perm=[0, 3, 2, 1]), sides)
-    return file.to_bytes()
-
-
 @torch.no_grad()
-def _compare(network: nn.Module, engine: OnnxEngine) -> None:
+def _compare(network: nn.Module, engine: OnnxEngine, device: torch.device) -> None:
     """Raises where an engine does not compute what torch does."""
-    images = torch.rand(1, 3, PROBE_SIDE, PROBE_SIDE, generator=torch.Generator().manual_seed(0)) * 4 - 2
-    part = network.frozen_part()
-    for (name, found), expected in zip(engine(images).items(), part(images), strict=True):
-        error = (found - expected).abs().max() / expected.abs().max().clamp(min=1e-12)
-        if not error < PROBE_TOLERANCE:
-            raise ArithmeticError(f"output '{name}' differs from torch's by {float(error):.2g} of its largest value")
+    generator = torch.Generator().manual_seed(0)
+    images = (torch.rand(1, 3, PROBE_SIDE, PROBE_SIDE, generator=generator) * 4 - 2).to(device)
+    part, found = network.frozen_part(), engine(images)
+    for (name, each), expected in zip(found.items(), part(images), strict=True):
+        _check(f"output '{name}'", each, expected)
+    box = torch.tensor([[0.3, 0.2, 0.4, 0.5]]) * PROBE_SIDE
+    modulation = network.bb_regressor.modulation(found, box.to(device))
+    values = [TargetIoU(network.bb_regressor, modulation, head).at(found) for head in (engine.box_head, None)]
+    for name, *both in zip(("value", "gradient"), *(each.iou_and_gradient(box) for each in values), strict=True):
+        _check(f"a box's {name}", *both)
+
+
+def _check(what: str, found: Tensor, expected: Tensor) -> None:
+    error = (found - expected).abs().max() / expected.abs().max().clamp(min=1e-12)
+    if not error < PROBE_TOLERANCE:
+        raise ArithmeticError(f"{what} differs from torch's by {float(error):.2g} of its largest value")
 
 
 def _fall_back(reason: str) -> None:

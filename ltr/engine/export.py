@@ -9,25 +9,33 @@ import numpy as np
 from torch import Tensor, nn
 
 from ltr.checkpoint import load_network
-from ltr.engine import box_graph, frozen_graph
+from ltr.engine import frozen_graph
+from ltr.engine.box_head import map_graph
+from ltr.engine.deployment_graphs import learning_graph, patch_graph, score_graph
+from ltr.errors import UserError
 from ltr.models.inference import prepare_for_inference
 from ltr.models.target_classifier import SteepestDescentOptimizer
-from ltr.models.tracking.backbone_and_box_head import IMAGE_MEAN, IMAGE_STD
 from ltr.models.tracking.dimpnet import DiMPNet, FrozenFeatures
 
 EXAMPLE = Path(__file__).with_name("example_tracker.py")
 README = """# {name} as ONNX
 
-- `features.onnx`: `images` (n, 3, h, w), RGB, `(pixel / 255 - mean) / std`, to {maps}, the features that the
-  target's filter acts on (`classification`) and the map that its first guess is pooled from (`initial`).
+- `patch.onnx`: `crop` (rows, columns, 3), RGB bytes, and the `side` (2,) wanted, to `image` (1, 3, rows, columns),
+  resized and normalised.
+- `features.onnx`: `images` (n, 3, h, w) to {maps}, the features that the target's filter acts on (`classification`) and
+  the map that its first guess is pooled from (`initial`).
+- `learn.onnx`: `features`, `initial` and the target's `centre` and `size` (y, x, pixels of the patch) to the `filter`
+  after {steps} steps on the learned loss, for patches of {side} x {side} pixels.
+- `scores.onnx`: `features` and `filter` to `scores`.
 - `boxes.onnx`: the IoU-Net's convolutions on a part of `layer2` and `layer3` (inputs `fine`, `coarse`; the margins say
-  how many zeros belong around each convolution's input, as ONNX's Pad takes them).
-- `settings.npz`: the learned objective (label, mask and weight over distance), and the tracker's settings.
+  how many zeros belong around each convolution's input, as ONNX's Pad takes them; the target's factors are multiplied
+  to the result).
+- `settings.npz`: the tracker's settings.
 - `track.py`: tracks a video with numpy and onnxruntime alone:
 
       ffmpeg -v error -i VIDEO -f rawvideo -pix_fmt rgb24 - | python track.py WIDTH HEIGHT X Y W H
 
-Any number and size of images goes through the graphs (sides that are multiples of 16 pixels). Operator set 17: ONNX
+Any number and size of images goes through `features.onnx` (sides in multiples of 16 pixels). Operator set 17: ONNX
 Runtime from 1.12 on, and converters for other runtimes. Weights are float32.
 """
 
@@ -52,30 +60,14 @@ def load_for_export(path: Path) -> DiMPNet:
     """The network of a checkpoint, its batch norms folded.
 
     Raises:
-        ValueError: if it is not a DiMP network whose loss the example knows.
+        UserError: if it is not a DiMP network whose loss the example knows.
     """
     network = load_network(path)
     known = isinstance(network, DiMPNet) and isinstance(network.classifier.filter_optimizer, SteepestDescentOptimizer)
     if not known:
         kind = type(network).__name__
-        raise ValueError(f"{path} holds a {kind}; only a DiMPNet with DiMP's own loss can be exported")
+        raise UserError(f"{path} holds a {kind}; only a DiMPNet with DiMP's own loss can be exported")
     return prepare_for_inference(network)
-
-
-def objective_settings(network: DiMPNet) -> dict[str, Any]:
-    """What a program needs to learn the filter."""
-    optimizer = network.classifier.filter_optimizer
-    layers = (optimizer.label_map_predictor, optimizer.target_mask_predictor[0], optimizer.spatial_weight_predictor)
-    return {
-        "mean": np.array(IMAGE_MEAN, np.float32).reshape(3, 1, 1),
-        "std": np.array(IMAGE_STD, np.float32).reshape(3, 1, 1),
-        "tables": np.stack([layer.weight.detach().flatten().numpy() for layer in layers]),
-        "bin": optimizer.bin_displacement,
-        "reg": float(optimizer.regularisation()),
-        "step": float(optimizer.log_step_length.exp()),
-        "kernel": network.filter_size,
-        "stride": network.feature_stride,
-    }
 
 
 def exported_files(name: str, network: DiMPNet, settings: dict[str, Any]) -> dict[str, bytes]:
@@ -84,15 +76,19 @@ def exported_files(name: str, network: DiMPNet, settings: dict[str, Any]) -> dic
     Args:
         name: of the network, for the README.
         network: made by :func:`ltr.models.inference.prepare_for_inference`, on the CPU.
-        settings: of the tracker, numbers and arrays.
+        settings: of the tracker, numbers.
     """
     archive = io.BytesIO()
-    np.savez(archive, **objective_settings(network), **settings)
+    np.savez(archive, **settings)
+    cells = settings["side"] // network.feature_stride
     maps = ", ".join(f"`{layer}`" for layer in network.output_layers)
     return {
+        "patch.onnx": patch_graph(),
         "features.onnx": frozen_graph(network, _WithInitial(network)),
-        "boxes.onnx": box_graph(network.bb_regressor),
+        "learn.onnx": learning_graph(network, settings["steps"], cells),
+        "scores.onnx": score_graph(network),
+        "boxes.onnx": map_graph(network.bb_regressor),
         "settings.npz": archive.getvalue(),
         "track.py": EXAMPLE.read_bytes(),
-        "README.md": README.format(name=name, maps=maps).encode(),
+        "README.md": README.format(name=name, maps=maps, **settings).encode(),
     }

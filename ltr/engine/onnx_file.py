@@ -12,8 +12,8 @@ import numpy as np
 
 IR_VERSION, OPERATOR_SET = 8, 17
 ELEMENT_TYPES = {np.dtype(np.float32): 1, np.dtype(np.uint8): 2, np.dtype(np.int64): 7}
-ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_INTS = 1, 2, 7
-Attribute = float | int | Sequence[int]
+ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_STRING, ATTRIBUTE_INTS = 1, 2, 3, 7
+Attribute = float | int | str | Sequence[int]
 
 
 def _varint(value: int) -> bytes:
@@ -40,6 +40,8 @@ def _attribute(name: str, value: Attribute) -> bytes:
         return _message(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, ATTRIBUTE_FLOAT)
     if isinstance(value, int):
         return _message(1, name) + _number(3, value) + _number(20, ATTRIBUTE_INT)
+    if isinstance(value, str):
+        return _message(1, name) + _message(4, value) + _number(20, ATTRIBUTE_STRING)
     return _message(1, name) + b"".join(_number(8, int(item)) for item in value) + _number(20, ATTRIBUTE_INTS)
 
 

@@ -1,34 +1,43 @@
 """ONNX Runtime sessions that use as many threads as it pays to.
 
 Two threads can be nearly twice as fast as one on an idle machine (ResNet-50: 67 ms against 128) and slower on a busy
-one, and nobody knows which it will be in a minute. The results are the same to the last bit for any number of threads,
-so the choice is free: the ways to run are timed as they are used, the fastest is taken, and the others are tried again
-now and then.
+one, and which of the two it will be in a minute cannot be known. The results are the same to the last bit for any
+number of threads, so the choice is free: the ways to run are timed as they are used, the fastest is taken, and the
+others are tried again now and then.
 """
 from __future__ import annotations
 
 import statistics
+import threading
 import time
 from collections import deque
 from collections.abc import Hashable
 
+import numpy as np
 import onnxruntime
 import torch
 from torch import Tensor
 
+from ltr.engine.side_by_side import is_side_by_side
+
+CPU_PROVIDER = "CPUExecutionProvider"
 FIRST_RUNS = 3  # of each way, before one is preferred; the first of them warms up and does not count
-PROBE_EVERY = 40  # runs between two trials of a way that is not the fastest
+PROBE_EVERY = 40  # least runs between two trials of a way that is not the fastest
+TRIAL_SHARE = 0.05  # most of all time that trials may take: on a busy machine one of them can take as long as 30 runs
 REMEMBERED = 5  # last times of each way, whose median counts
 SMALL_GRAPH = 20 * 2**20  # bytes: threads of a smaller one wait so often and so briefly that sleeping costs too much
 
 
-def make_session(graph: bytes | str, threads: int, *, spinning: bool = False) -> onnxruntime.InferenceSession:
-    """A session on the CPU.
+def make_session(
+    graph: bytes | str, threads: int, *, spinning: bool = False, provider: str = CPU_PROVIDER
+) -> onnxruntime.InferenceSession:
+    """A session.
 
     Args:
         graph: content or path of an ONNX file.
-        threads: threads of its operators.
+        threads: threads of its operators on the CPU.
         spinning: let threads wait for each other awake while a run lasts; never between runs.
+        provider: what computes; operators that it does not have run on the CPU.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -38,7 +47,7 @@ def make_session(graph: bytes | str, threads: int, *, spinning: bool = False) ->
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     options.add_session_config_entry("session.force_spinning_stop", "1")
     options.add_session_config_entry("session.dynamic_block_base", "4")  # a thread that is held up gets less work
-    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(graph, options, providers=list(dict.fromkeys([provider, CPU_PROVIDER])))
 
 
 class WayChoice:
@@ -52,46 +61,50 @@ class WayChoice:
         self._times = [deque(maxlen=REMEMBERED) for _ in range(ways)]
         self._runs = [0] * ways
         self._waiting = [way for way in range(ways) for _ in range(FIRST_RUNS)]  # trials to come
-        self._since_trial = 0
+        self._since_trial = 0  # runs
+        self._seconds_since = 0.0
         self.best = 0
 
     def next(self) -> int:
         """The way to go now."""
         if not self._waiting and self._since_trial >= PROBE_EVERY and len(self._runs) > 1:
             others = (way for way in range(len(self._runs)) if way != self.best)
-            self._waiting = [min(others, key=self._runs.__getitem__)]
+            candidate = min(others, key=self._runs.__getitem__)
+            if self._times[candidate][-1] <= TRIAL_SHARE * self._seconds_since:
+                self._waiting = [candidate]
         return self._waiting[0] if self._waiting else self.best
 
     def add(self, way: int, seconds: float) -> None:
         """How long it took."""
         self._runs[way] += 1
         self._since_trial += 1
+        self._seconds_since += seconds
         if self._runs[way] > 1:
             self._times[way].append(seconds)
         if not self._waiting:
             return
         self._waiting.pop(0)
-        self._since_trial = 0
+        self._since_trial, self._seconds_since = 0, 0.0
         known = [way for way, times in enumerate(self._times) if times]
         self.best = min(known, key=lambda way: statistics.median(self._times[way]), default=0)
 
 
 class AdaptiveSession:
-    """A graph, run with one thread or with several.
+    """A graph, run with one thread or with several; on another device than the CPU there is nothing to choose.
 
     Args:
         graph: content of an ONNX file.
         threads: most threads to use.
+        provider: see :func:`make_session`.
     """
 
-    def __init__(self, graph: bytes, threads: int) -> None:
-        self._ways = [make_session(graph, threads)]
-        if threads > 1:
+    def __init__(self, graph: bytes, threads: int, provider: str = CPU_PROVIDER) -> None:
+        self._ways = [make_session(graph, threads, spinning=len(graph) < SMALL_GRAPH, provider=provider)]
+        if threads > 1 and provider == CPU_PROVIDER:
             self._ways.append(make_session(graph, 1))
-            if len(graph) < SMALL_GRAPH:
-                self._ways.append(make_session(graph, threads, spinning=True))
         self.outputs = [output.name for output in self._ways[0].get_outputs()]
         self._choices: dict[Hashable, WayChoice] = {}
+        self._lock = threading.Lock()  # of the choices: several threads may share a session
 
     def run(self, inputs: dict[str, Tensor], size: Hashable = None) -> list[Tensor]:
         """The graph's outputs.
@@ -100,10 +113,19 @@ class AdaptiveSession:
             inputs: by name.
             size: what tells runs apart that take different times; each kind finds its own number of threads.
         """
-        choice = self._choices.setdefault(size, WayChoice(len(self._ways)))
-        way = choice.next()
-        arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in inputs.items()}
+        arrays = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in inputs.items()}
+        return [torch.from_numpy(result) for result in self.run_arrays(arrays, size)]
+
+    def run_arrays(self, inputs: dict[str, np.ndarray], size: Hashable = None) -> list[np.ndarray]:
+        """:meth:`run` for arrays."""
+        if is_side_by_side():
+            return self._ways[-1].run(self.outputs, inputs)  # the last way has one thread
+        with self._lock:
+            choice = self._choices.setdefault(size, WayChoice(len(self._ways)))
+            way = choice.next()
         start = time.perf_counter()
-        results = self._ways[way].run(self.outputs, arrays)
-        choice.add(way, time.perf_counter() - start)
-        return [torch.from_numpy(result) for result in results]
+        results = self._ways[way].run(self.outputs, inputs)
+        seconds = time.perf_counter() - start
+        with self._lock:
+            choice.add(way, seconds)
+        return results

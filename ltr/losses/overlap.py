@@ -4,16 +4,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ltr.overlap import overlap
+
 PERTURBATIONS = (0.01, 0.05, 0.1, 0.2, 0.3)  # deviations of a proposal, in units of the box's size
-
-
-def box_overlap(first: Tensor, second: Tensor) -> Tensor:
-    """Intersection over union of xywh boxes; shapes broadcast, (..., 4) -> (...)."""
-    low = torch.maximum(first[..., :2], second[..., :2])
-    high = torch.minimum(first[..., :2] + first[..., 2:], second[..., :2] + second[..., 2:])
-    intersection = (high - low).clamp(min=0).prod(-1)
-    union = first[..., 2:].prod(-1) + second[..., 2:].prod(-1) - intersection
-    return intersection / union.clamp(min=1e-9)
 
 
 def _box_noise(shape: torch.Size, device: torch.device) -> Tensor:
@@ -46,7 +39,7 @@ def sample_proposals(boxes: Tensor, count: int, min_overlap: float = 0.1, tries:
         centre = truth[..., :2] + truth[..., 2:] / 2 + noise[..., :2] * side
         size = truth[..., 2:] * noise[..., 2:].exp()
         drawn = torch.cat([centre - size / 2, size], dim=-1)
-        accepted = missing & (box_overlap(drawn, truth) > min_overlap)
+        accepted = missing & (overlap(drawn, truth) > min_overlap)
         result = torch.where(accepted[..., None], drawn, result)
         missing = missing & ~accepted
     return result
@@ -60,5 +53,5 @@ def overlap_loss(predicted: Tensor, proposals: Tensor, boxes: Tensor) -> Tensor:
         proposals: xywh (..., count, 4).
         boxes: true boxes xywh (..., 4).
     """
-    truth = 2 * box_overlap(proposals, boxes[..., None, :]) - 1
+    truth = 2 * overlap(proposals, boxes[..., None, :]) - 1
     return (predicted - truth).square().mean()

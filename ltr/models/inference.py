@@ -10,7 +10,7 @@ Norms = (nn.BatchNorm1d, nn.BatchNorm2d)
 
 @torch.no_grad()
 def fold_norm(layer: nn.Conv2d | nn.Linear, norm: nn.Module) -> tuple[Tensor, Tensor]:
-    """Weight and bias of one layer that does the work of a convolution (or linear layer) and the batch norm behind it.
+    """Weight and bias of one layer that does the work of a convolution (or linear layer) and the batch norm after it.
 
     Args:
         layer: left as it is.

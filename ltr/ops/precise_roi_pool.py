@@ -71,9 +71,9 @@ def _mass_on_flank(left: Tensor, step: Tensor, flank_start: float, *, rising: bo
     difference of edges), so a bin much smaller than a cell loses no digits in single precision.
     """
     before = (flank_start - left).clamp(min=0)
-    behind = (left + step - (flank_start + 1)).clamp(min=0)
-    inside = (step - before - behind).clamp(min=0)
-    middle = left + 0.5 * (step + before - behind)
+    after = (left + step - (flank_start + 1)).clamp(min=0)
+    inside = (step - before - after).clamp(min=0)
+    middle = left + 0.5 * (step + before - after)
     return inside * (1 + middle if rising else 1 - middle)
 
 

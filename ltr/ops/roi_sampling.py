@@ -87,7 +87,8 @@ def roi_sample(
     row, row_weight = _axis_taps(y1, y2, rows, height, kind)  # (N, rows, T)
     column, column_weight = _axis_taps(x1, x2, columns, width, kind)  # (N, columns, T')
     image = rois[:, 0].long()
-    if len(rois) and not 0 <= int(image.min()) <= int(image.max()) < images:
+    look = len(rois) and rois.device.type == "cpu"  # elsewhere it would wait for the device
+    if look and not 0 <= int(image.min()) <= int(image.max()) < images:
         raise ValueError(f"rois name images {int(image.min())} to {int(image.max())}; features hold {images}")
 
     cell = (image[:, None, None] * height + row) * width  # (N, rows, T)
@@ -115,7 +116,7 @@ class RoISampler(nn.Module):
         size: side of the output.
         spatial_scale: cells for each image pixel.
         kind: see :func:`roi_sample`.
-        pooling: "max" samples ``size + 4`` points a side and max-pools 3x3 with stride 2; "avg" samples ``size + 1``
+        pooling: "max" samples ``size + 4`` points per side and max-pools 3x3 with stride 2; "avg" samples ``size + 1``
             and averages 2x2; "none" returns the points.
     """
 
@@ -124,7 +125,7 @@ class RoISampler(nn.Module):
         if kind not in KINDS or pooling not in ("max", "avg", "none"):
             raise ValueError(f"kind={kind!r}, pooling={pooling!r}; known: {KINDS}, ('max', 'avg', 'none')")
         if pooling == "max" and size != 3:
-            raise ValueError(f"max pooling turns 7 points into 3 cells a side; size={size} is not possible")
+            raise ValueError(f"max pooling turns 7 points into 3 cells per side; size={size} is not possible")
         self.size, self.spatial_scale, self.kind, self.pooling = size, spatial_scale, kind, pooling
 
     def forward(self, features: Tensor, rois: Tensor) -> Tensor:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 import torch
 from torch import distributed, nn
 
+from ltr.errors import UserError
+
 
 def process_count() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
@@ -39,7 +41,7 @@ def stop() -> None:
         distributed.destroy_process_group()
 
 
-class MainProcessFailedError(RuntimeError):
+class MainProcessFailedError(UserError):
     """The main process stopped while the others waited for it."""
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from ltr.checkpoint import read_checkpoint, save_checkpoint
+from ltr.errors import UserError
 from ltr.trainers.plan import TrainingPlan
 
 if TYPE_CHECKING:
@@ -27,11 +28,11 @@ def load_initial(network: nn.Module, path: Path) -> None:
     """Starts a network from an exported one with the same structure.
 
     Raises:
-        ValueError: the file does not fit.
+        UserError: the file does not fit.
     """
     stored = read_checkpoint(path).net
     wanted = network.state_dict()
     different = [n for n in wanted if n not in stored or stored[n].shape != wanted[n].shape]
     if different:
-        raise ValueError(f"{path} does not fit this network: {different[0]!r} is absent or has another shape")
+        raise UserError(f"{path} does not fit this network: {different[0]!r} is absent or has another shape")
     network.load_state_dict({name: stored[name].to(wanted[name].dtype) for name in wanted})

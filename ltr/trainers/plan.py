@@ -31,7 +31,6 @@ class RunOptions:
     amp: bool = False  # mixed precision
     threads: int | None = None  # CPU threads of torch
     epochs: int | None = None  # replaces the setting's number
-    only: str | None = None  # train one part of the network: "classifier" or "boxes"
     cache_folder: Path | None = None  # where a setting keeps what it computes once; <workspace>/cache by default
 
     def __post_init__(self) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from ltr.errors import UserError
+
 
 def save_state(
     path: Path, network: nn.Module, optimizer: torch.optim.Optimizer, scaler_state: dict, progress: dict[str, Any]
@@ -30,7 +32,7 @@ def load_state(path: Path, device: torch.device) -> dict[str, Any]:
     try:
         return torch.load(path, map_location=device, weights_only=True)
     except Exception as error:
-        raise RuntimeError(f"{path} is not a readable training state ({error}): delete it to start again") from error
+        raise UserError(f"{path} is not a readable training state ({error}): delete it to start again") from error
 
 
 def newest_state(folder: Path) -> Path | None:

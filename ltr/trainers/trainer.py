@@ -1,4 +1,4 @@
-"""The training loop: epochs of optimizer steps with checkpoints from which a killed run goes on as if nothing happened.
+"""The training loop: epochs of optimizer steps, with checkpoints from which a killed run continues unchanged.
 
 Nothing random is carried from step to step. The order of the examples derives from (seed, epoch) and the random numbers
 of a step from (seed, epoch, step), so a state on disk needs weights, optimizer and two counters only.
@@ -14,6 +14,7 @@ import torch
 from torch.utils.data import DataLoader, Subset
 from tqdm import tqdm
 
+from ltr.errors import UserError
 from ltr.trainers import distributed
 from ltr.trainers.csv_log import CsvLog
 from ltr.trainers.plan import EpochExamples, RunOptions, TrainingPlan
@@ -52,7 +53,7 @@ class Trainer:
             return
         state = load_state(path, self.device)
         if state["progress"]["seed"] != self.options.seed:
-            raise ValueError(
+            raise UserError(
                 f"{path} was trained with seed {state['progress']['seed']}, not {self.options.seed}: "
                 "give that seed, or another workspace"
             )
@@ -148,7 +149,7 @@ class Trainer:
         share = order[distributed.process_rank() :: distributed.process_count()]
         batches = len(share) // self.plan.batch_size
         if batches == 0:
-            raise ValueError(f"{len(share)} examples do not fill one batch of {self.plan.batch_size}")
+            raise UserError(f"{len(share)} examples do not fill one batch of {self.plan.batch_size}")
         used = share[skip_batches * self.plan.batch_size : batches * self.plan.batch_size]
         loader = DataLoader(
             Subset(examples, used),
@@ -165,7 +166,7 @@ def _make_optimizer(plan: TrainingPlan) -> torch.optim.Optimizer:
         return torch.optim.Adam(plan.parameter_groups, lr=1e-3, weight_decay=plan.weight_decay)
     if plan.optimizer == "sgd":
         return torch.optim.SGD(plan.parameter_groups, lr=1e-3, momentum=0.9, weight_decay=plan.weight_decay)
-    raise ValueError(f"optimizer {plan.optimizer!r} is not known: use 'adam' or 'sgd'")
+    raise UserError(f"optimizer {plan.optimizer!r} is not known: use 'adam' or 'sgd'")
 
 
 def _epoch_order(length: int, seed: int, epoch: int) -> list[int]:

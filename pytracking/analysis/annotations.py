@@ -6,14 +6,14 @@ from pathlib import Path
 from pytracking.evaluation.datasets.base import read_flags, read_numbers
 from pytracking.evaluation.sequence import Sequence, SequenceError, SequenceList
 
-LAYOUT = "expected <sequence>.txt (a box a line) and, where targets disappear, absent/<sequence>.txt (1 = absent)"
+LAYOUT = "expected <sequence>.txt (one box per line) and, where targets disappear, absent/<sequence>.txt (1 = absent)"
 
 
 def load_annotations(folder: Path, dataset: str) -> SequenceList:
     """Sequences that can be scored but not tracked, because their frames are not here.
 
     Args:
-        folder: ``<sequence>.txt`` files with one box a line, and ``absent/<sequence>.txt`` flags where there are any.
+        folder: ``<sequence>.txt`` files with one box per line, and ``absent/<sequence>.txt`` flags where there are any.
         dataset: the dataset they belong to; evaluators treat some datasets differently.
     """
     files = sorted(folder.glob("*.txt")) if folder.is_dir() else []

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
+from ltr.errors import UserError
 from pytracking.analysis.result_sets import ResultSet, Run, as_result_sets
 from pytracking.analysis.rules import DEFAULT_RULE, EvaluatorRule, get_rule
 from pytracking.analysis.score_cache import ScoreCache, result_key
@@ -24,7 +25,7 @@ SERIAL_BELOW = 60  # with fewer files to score, starting processes takes longer 
 SHOWN_MISSING = 10
 
 
-class MissingResultsError(FileNotFoundError):
+class MissingResultsError(UserError, FileNotFoundError):
     """Result files that are not there; the message names them."""
 
 
@@ -34,7 +35,7 @@ class TrackerScores:
 
     name: str
     runs: tuple[Path, ...]
-    scores: tuple[SequenceScores, ...]  # one a sequence; their leading axis is the run
+    scores: tuple[SequenceScores, ...]  # one per sequence; their leading axis is the run
     seconds: np.ndarray  # (runs, sequences) time inside the tracker; NaN where no times were written
     lengths: np.ndarray  # (sequences,) frames
 
@@ -74,7 +75,7 @@ class Evaluation:
         for tracker in self.trackers:
             if tracker.name == name:
                 return tracker
-        raise KeyError(f"no tracker '{name}'; there are: {', '.join(tracker.name for tracker in self.trackers)}")
+        raise UserError(f"no tracker '{name}'; there are: {', '.join(tracker.name for tracker in self.trackers)}")
 
     def select(self, keep: Callable[[Sequence], bool]) -> Evaluation:
         """The sequences that ``keep`` accepts."""
@@ -86,7 +87,7 @@ class Evaluation:
         )
 
     def summary(self, tracker: TrackerScores) -> Summary:
-        """The numbers of a table row, one a run."""
+        """The numbers of a table row, one per run."""
         return summarise(tracker.scores, self.rule)
 
     def sequence_scores(self, tracker: TrackerScores, measure: str = "auc") -> np.ndarray:
@@ -140,16 +141,16 @@ def evaluate(
 
 def _check_arguments(rows: list[ResultSet], sequences: list[Sequence], missing: str, lengths: str) -> None:
     if missing not in ("error", "skip"):
-        raise ValueError(f"missing: 'error' or 'skip', not {missing!r}")
+        raise UserError(f"missing: 'error' or 'skip', not {missing!r}")
     if lengths not in ("error", "rule"):
-        raise ValueError(f"lengths: 'error' or 'rule', not {lengths!r}")
+        raise UserError(f"lengths: 'error' or 'rule', not {lengths!r}")
     if not rows or not sequences:
-        raise ValueError("nothing to evaluate: no trackers or no sequences were given")
+        raise UserError("nothing to evaluate: no trackers or no sequences were given")
     secret = [s.name for s in sequences if len(s.ground_truth_rect) != len(s.frames)]
     if secret:
-        raise ValueError(
+        raise UserError(
             f"{len(secret)} sequences have a public box for the first frame only ({', '.join(secret[:3])} ...): "
-            "their scores come from the benchmark's server; `python -m pytracking pack` makes the submission"
+            "their scores come from the benchmark's server; `pytracking pack` makes the submission"
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ltr.errors import UserError
 from pytracking.analysis import metrics
 from pytracking.analysis.rules import DEFAULT_RULE, EvaluatorRule, get_rule
 
@@ -40,7 +41,7 @@ def frame_errors(
         cover: (n,) how much of the target can be seen (GOT-10k), 0 = nothing.
 
     Raises:
-        ValueError: if lengths do not fit and the rule does not say what to do, or a prediction is NaN or negative.
+        UserError: if lengths do not fit and the rule does not say what to do, or a prediction is NaN or negative.
     """
     rule = get_rule(rule)
     truth = metrics.as_boxes(ground_truth, "ground_truth")  # (n, 4)
@@ -82,11 +83,11 @@ def repair_prediction(prediction: ArrayLike, ground_truth: np.ndarray, rule: Eva
     """Predictions with the evaluator's repairs: empty boxes, the length, the first frame."""
     boxes = metrics.as_boxes(prediction, "prediction")
     if boxes.ndim < 2:
-        raise ValueError(f"prediction: expected boxes (..., n, 4), got an array of shape {boxes.shape}")
+        raise UserError(f"prediction: expected boxes (..., n, 4), got an array of shape {boxes.shape}")
     if not rule.repeat_nan and np.isnan(boxes).any():
-        raise ValueError(f"prediction: NaN in {_first_frame(np.isnan(boxes).any(axis=-1))}")
+        raise UserError(f"prediction: NaN in {_first_frame(np.isnan(boxes).any(axis=-1))}")
     if not rule.repeat_nan and (boxes[..., 2:] < 0).any():
-        raise ValueError(f"prediction: negative size in {_first_frame((boxes[..., 2:] < 0).any(axis=-1))}")
+        raise UserError(f"prediction: negative size in {_first_frame((boxes[..., 2:] < 0).any(axis=-1))}")
     if rule.repeat_empty:
         boxes = repeat_empty_boxes(boxes, ~np.isnan(ground_truth).any(axis=1))
     boxes = _fit_length(boxes, len(ground_truth), rule)
@@ -124,7 +125,7 @@ def _fit_length(boxes: np.ndarray, frames: int, rule: EvaluatorRule) -> np.ndarr
         return boxes[..., :frames, :]
     if rows < frames and rule.pad_short:
         return np.concatenate([boxes, np.zeros((*boxes.shape[:-2], frames - rows, 4))], axis=-2)
-    raise ValueError(f"prediction: {rows} boxes for {frames} frames (rule '{rule.name}')")
+    raise UserError(f"prediction: {rows} boxes for {frames} frames (rule '{rule.name}')")
 
 
 def _replace_invalid(errors: np.ndarray, keep: np.ndarray, value: float) -> np.ndarray:
@@ -134,7 +135,7 @@ def _replace_invalid(errors: np.ndarray, keep: np.ndarray, value: float) -> np.n
 def _flags(flags: ArrayLike, frames: int, what: str) -> np.ndarray:
     array = np.asarray(flags).astype(bool)
     if array.shape != (frames,):
-        raise ValueError(f"{what}: {array.shape} flags for {frames} frames")
+        raise UserError(f"{what}: {array.shape} flags for {frames} frames")
     return array
 
 

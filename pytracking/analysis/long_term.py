@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ltr.errors import UserError
 from pytracking.analysis import metrics
 from pytracking.analysis.frames import clip_boxes
 
@@ -81,7 +82,7 @@ def presence_counts(
     frames, present = np.asarray(label_frames, int), np.asarray(label_present, bool)
     frames, present = frames[frames > 0], present[frames > 0]
     if frames.size and frames.max() >= len(boxes):
-        raise ValueError(f"prediction: {len(boxes)} boxes, but frame {frames.max() + 1} has a label")
+        raise UserError(f"prediction: {len(boxes)} boxes, but frame {frames.max() + 1} has a label")
     if image_size is not None:
         boxes = clip_boxes(boxes, image_size)
     truth = metrics.as_boxes(ground_truth, "ground_truth")

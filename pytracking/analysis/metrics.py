@@ -9,6 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+import ltr.overlap
+from ltr.errors import UserError
+
 PIXEL_THRESHOLDS = np.arange(51.0)  # centre error in pixels: 0, 1, ..., 50
 NORMALISED_THRESHOLDS = np.arange(51.0) / 100.0  # centre error over the target's size: 0, 0.01, ..., 0.5
 
@@ -17,39 +20,18 @@ def as_boxes(boxes: ArrayLike, what: str = "boxes") -> np.ndarray:
     """Boxes as float64, or a ValueError that says what is wrong with their shape."""
     array = np.asarray(boxes, dtype=np.float64)
     if array.ndim == 0 or array.shape[-1] != 4:
-        raise ValueError(f"{what}: expected [x, y, w, h] in the last axis, got an array of shape {array.shape}")
+        raise UserError(f"{what}: expected [x, y, w, h] in the last axis, got an array of shape {array.shape}")
     return array
 
 
 def overlap(boxes: ArrayLike, others: ArrayLike, *, pixel_corners: bool = False) -> np.ndarray:
-    """Intersection over union; NaN where a box is NaN, 0 where both boxes are empty.
-
-    Args:
-        boxes: (..., 4)
-        others: (..., 4)
-        pixel_corners: take the far corner as the last pixel, ``x + w - 1``, and add the 1 back, as the public
-            evaluators do. The same number but for rounding, which puts the overlap of two equal boxes at 1 plus or
-            minus 2e-16, on either side of the threshold 1. Without it, equal boxes overlap by exactly 1.
-    """
-    a, b = as_boxes(boxes), as_boxes(others, "others")
-    pixel = 1.0 if pixel_corners else 0.0
-    far_corner = np.minimum(a[..., :2] + a[..., 2:] - pixel, b[..., :2] + b[..., 2:] - pixel)
-    sides = far_corner - np.maximum(a[..., :2], b[..., :2]) + pixel
-    if not pixel_corners:
-        same = (a[..., :2] == b[..., :2]) & (a[..., 2:] == b[..., 2:])
-        sides = np.where(same, a[..., 2:], sides)  # x + w - x need not give w back in floating point
-    sides = np.maximum(sides, 0.0)
-    intersection = sides[..., 0] * sides[..., 1]
-    union = area(a) + area(b) - intersection
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = intersection / union
-    return np.where((union == 0.0) & (intersection == 0.0), 0.0, ratio)
+    """Intersection over union of boxes (..., 4) in double precision; see :func:`ltr.overlap.overlap`."""
+    return ltr.overlap.overlap(as_boxes(boxes), as_boxes(others, "others"), pixel_corners=pixel_corners)
 
 
 def area(boxes: ArrayLike) -> np.ndarray:
     """Width times height; 0 for a box with a negative side."""
-    sides = np.maximum(as_boxes(boxes)[..., 2:], 0.0)
-    return sides[..., 0] * sides[..., 1]
+    return ltr.overlap.area(as_boxes(boxes))
 
 
 def centres(boxes: ArrayLike) -> np.ndarray:
@@ -78,7 +60,7 @@ def overlap_thresholds(gap: float = 0.05) -> np.ndarray:
     """``0, gap, ..., 1``, built as multiples of the gap (0.15000000000000002, as the public evaluators have it)."""
     steps = round(1.0 / gap)
     if steps < 1 or abs(steps * gap - 1.0) > 1e-9:
-        raise ValueError(f"gap: the distance of overlap thresholds must divide 1, got {gap}")
+        raise UserError(f"gap: the distance of overlap thresholds must divide 1, got {gap}")
     return np.arange(steps + 1) * gap
 
 
@@ -122,7 +104,7 @@ def _count_above(values: np.ndarray, thresholds: np.ndarray, inclusive: bool) ->
 def _divide(hits: np.ndarray, frames: int, total: float | None) -> np.ndarray:
     total = frames if total is None else total
     if total <= 0:
-        raise ValueError("total: no frame to divide by; the sequence has no frame that counts")
+        raise UserError("total: no frame to divide by; the sequence has no frame that counts")
     return hits / float(total)
 
 
@@ -131,7 +113,7 @@ def value_at(curve: ArrayLike, thresholds: ArrayLike, threshold: float) -> np.nd
     grid = np.asarray(thresholds)
     nearest = int(np.argmin(np.abs(grid - threshold)))
     if abs(grid[nearest] - threshold) > 1e-9:
-        raise ValueError(f"threshold: {threshold} is not among the {len(grid)} thresholds of this curve")
+        raise UserError(f"threshold: {threshold} is not among the {len(grid)} thresholds of this curve")
     return np.asarray(curve)[..., nearest]
 
 

@@ -42,7 +42,7 @@ def worst_moments(scores: dict[str, np.ndarray], count: int = 8) -> list[Moment]
 
     Args:
         scores: overlap of each frame (n,) by tracker; a single tracker is compared with the annotation.
-        count: at most so many.
+        count: at most this many.
     """
     names = list(scores)
     reference = {"annotation": np.ones_like(next(iter(scores.values())))} if len(names) == 1 else {}

@@ -43,7 +43,7 @@ def write_page(
         path: file to write; it holds the frames and needs nothing else.
         sequence: the frames and the annotation.
         boxes: (n, 4) by tracker.
-        most_frames: a longer sequence is thinned to so many frames.
+        most_frames: a longer sequence is thinned to this many frames.
         most_width: wider frames are made smaller.
         fps: speed of the play button.
     """

@@ -18,6 +18,7 @@ from pytracking.analysis.rules import get_rule
 from pytracking.analysis.tables import Table
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
+from pytracking.utils.upstream import upstream_names
 
 Trackers = Iterable[Tracker | ResultSet]
 
@@ -32,14 +33,16 @@ def print_results(
 ) -> Table:
     """Prints one row per tracker, or per run."""
     columns = [column for kind in _kinds(plot_types) for column in report.PLOT_COLUMNS[kind]]
-    return _printed(report.overall_table(_evaluate(trackers, dataset, merge_results, **kwargs), report_name, columns))
+    evaluation = evaluate_results(trackers, dataset, merge_results, **kwargs)
+    return _printed(report.overall_table(evaluation, report_name, columns))
 
 
 def print_per_sequence_results(
     trackers: Trackers, dataset: Iterable[Sequence], report_name: str, merge_results: bool = False, **kwargs: object
 ) -> Table:
     """Prints one row per sequence."""
-    return _printed(report.per_sequence_table(_evaluate(trackers, dataset, merge_results, **kwargs), report_name))
+    evaluation = evaluate_results(trackers, dataset, merge_results, **kwargs)
+    return _printed(report.per_sequence_table(evaluation, report_name))
 
 
 def plot_results(
@@ -52,7 +55,7 @@ def plot_results(
 ) -> list[Path]:
     """Writes the plots to ``<result_plot_path>/<report_name>``."""
     folder = plots.env_settings().require("result_plot_path", "plots") / report_name
-    evaluation = _evaluate(trackers, dataset, merge_results, **kwargs)
+    evaluation = evaluate_results(trackers, dataset, merge_results, **kwargs)
     return plots.save_plots(evaluation, report_name, _kinds(plot_types), folder=folder)
 
 
@@ -65,16 +68,17 @@ def _printed(table: Table) -> Table:
     return table
 
 
-def _evaluate(
+def evaluate_results(
     trackers: Trackers,
     dataset: Iterable[Sequence],
-    merge_results: bool,
+    merge_results: bool = False,
     *,
     plot_bin_gap: float | None = None,
     exclude_invalid_frames: bool | None = None,
     skip_missing_seq: bool = False,
     force_evaluation: bool = False,
 ) -> Evaluation:
+    """Scores by pytracking's rule and keywords."""
     return evaluate(
         trackers,
         dataset,
@@ -84,3 +88,6 @@ def _evaluate(
         lengths="rule",
         cache=not force_evaluation,
     )
+
+
+__getattr__ = upstream_names(__name__)

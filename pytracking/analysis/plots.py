@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.analysis.evaluate import Evaluation
 from pytracking.analysis.rules import EvaluatorRule
 from pytracking.analysis.statistics import t_quantile_975
@@ -66,7 +67,7 @@ def draw_plot(evaluation: Evaluation, kind: str = "success", title: str | None =
     from matplotlib.figure import Figure
 
     if kind not in KINDS:
-        raise ValueError(f"plot: one of {', '.join(KINDS)}, not '{kind}'")
+        raise UserError(f"plot: one of {', '.join(KINDS)}, not '{kind}'")
     plot, outside = KINDS[kind], len(evaluation.trackers) > LEGEND_ROWS
     figure = Figure(figsize=(COLUMN_WIDTH * (1.7 if outside else 1.0), COLUMN_WIDTH * 0.8), layout="constrained")
     FigureCanvasAgg(figure)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.analysis.long_term import PresenceCounts, pool, presence_counts
 from pytracking.analysis.result_sets import ResultSet, Run
 from pytracking.analysis.statistics import mean_and_interval
@@ -18,7 +19,7 @@ MEASURES = {"TPR": "tpr", "TNR": "tnr", "GM": "gm", "MaxGM": "max_gm"}
 def presence_table(
     results: Iterable[ResultSet], sequences: Iterable[Sequence], threshold: float | None = None, title: str = "OxUvA"
 ) -> Table:
-    """One row a tracker.
+    """One row per tracker.
 
     Args:
         results: the trackers.
@@ -47,7 +48,7 @@ def score_track(run: Run, sequence: Sequence, threshold: float | None) -> Presen
         raise ResultFileError(f"{source}: {len(boxes)} rows for {len(sequence.frames)} frames")
     facts = sequence.attributes
     if "label_frames" not in facts:
-        raise ValueError(f"{sequence.label} has no labels of presence")
+        raise UserError(f"{sequence.label} has no labels of presence")
     return presence_counts(
         boxes,
         _reported(run, sequence, threshold),

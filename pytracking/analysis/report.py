@@ -6,21 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.analysis.evaluate import Evaluation, TrackerScores
+from pytracking.analysis.scores import MEASURES
 from pytracking.analysis.statistics import compare_paired, mean_and_interval
 from pytracking.analysis.tables import Number, Table
 from pytracking.evaluation.results import memory_file, read_memory
 from pytracking.evaluation.sequence import Sequence
 
-# column -> attribute of Summary; fractions of 1, as in the papers of OTB, LaSOT, GOT-10k, VOT and OxUvA
-MEASURES = {
-    "AUC": "auc",
-    "OP50": "op50",
-    "OP75": "op75",
-    "Precision": "precision",
-    "Norm Precision": "normalised_precision",
-    "AO": "average_overlap",
-}
 PLOT_COLUMNS = {"success": ("AUC", "OP50", "OP75"), "prec": ("Precision",), "norm_prec": ("Norm Precision",)}
 DECIMALS = 3
 PAIRED = (
@@ -53,7 +46,7 @@ def overall_table(evaluation: Evaluation, title: str = "results", columns: Itera
 def per_sequence_table(
     evaluation: Evaluation, title: str = "AUC of each sequence", measure: str = "AUC", order: str = "name"
 ) -> Table:
-    """One row a sequence, one column a tracker (mean over runs).
+    """One row per sequence, one column per tracker (mean over runs).
 
     Args:
         evaluation: the scores.
@@ -66,7 +59,7 @@ def per_sequence_table(
     if order == "gap" and len(scores) > 1:
         places = np.argsort(-np.abs(scores[0] - scores[1]), kind="stable")
     elif order != "name":
-        raise ValueError(f"order: 'name', or 'gap' with at least two trackers, not {order!r}")
+        raise UserError(f"order: 'name', or 'gap' with at least two trackers, not {order!r}")
     names = [tracker.name for tracker in evaluation.trackers]
     table = Table(_title(title, evaluation), ["Sequence", "Frames", *names], notes=rule_notes(evaluation))
     for place in places:
@@ -82,7 +75,7 @@ def attribute_table(evaluation: Evaluation, title: str = "AUC by attribute", mea
     attributes = sorted({name for sequence in evaluation.sequences for name in _challenges(sequence)})
     if not attributes:
         datasets = ", ".join(sorted({sequence.dataset for sequence in evaluation.sequences}))
-        raise ValueError(f"the sequences of '{datasets}' have no attributes")
+        raise UserError(f"the sequences of '{datasets}' have no attributes")
     names = [tracker.name for tracker in evaluation.trackers]
     table = Table(_title(title, evaluation), ["Attribute", "Sequences", *names], notes=rule_notes(evaluation))
     for attribute in attributes:

@@ -11,12 +11,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from ltr.errors import UserError
 from pytracking.evaluation.results import ResultFileError, boxes_file, scores_file, times_file
 from pytracking.evaluation.run_folders import list_runs, parameter_folders
 from pytracking.evaluation.tracker import Tracker
 from pytracking.utils.names import unknown_name_message
 
-SPEC = re.compile(r"(?:(?P<name>[^=]+)=)?(?P<tracker>[^/:=]+)/(?P<param>[^/:=]+)(?::(?P<runs>[\d,\-]+|all))?")
+# Of a tracker as it is written everywhere, [NAME=]tracker/param[@network], and any of its runs: #0, #0-4, #0,2, #all.
+SPEC = re.compile(
+    r"(?:(?P<name>[^=]+)=)?(?P<tracker>[^/:=@#\s]+)(?:[/:]|\s+)(?P<param>[^/:=@#\s]+(?:@[^/:=#]+)?)"
+    r"(?:[:#](?P<runs>[\d,\-]+|all))?"
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class ResultSet:
 
     def __post_init__(self) -> None:
         if not self.runs:
-            raise ValueError(f"result set '{self.name}' has no runs")
+            raise UserError(f"result set '{self.name}' has no runs")
 
 
 def as_result_sets(trackers: Iterable[Tracker | ResultSet], *, merge: bool = True) -> list[ResultSet]:
@@ -97,17 +102,19 @@ def as_result_sets(trackers: Iterable[Tracker | ResultSet], *, merge: bool = Tru
 
 
 def find_results(spec: str, results_path: Path) -> ResultSet:
-    """Results on disk by ``[NAME=]tracker/param[:RUNS]``.
+    """Results on disk by ``[NAME=]tracker/param[@network][#RUNS]``.
 
     RUNS is ``all`` (default: every numbered run, or the one without number), or numbers like ``0-4`` or ``0,2``.
 
     Raises:
         FileNotFoundError: if there are none; the message says what there is.
-        ValueError: if the spec cannot be read.
+        UserError: if the spec cannot be read.
     """
     match = SPEC.fullmatch(spec)
     if match is None:
-        raise ValueError(f"'{spec}': expected [NAME=]tracker/param[:RUNS], e.g. dimp/dimp50:0-4 or Ours=dimp/dimp50")
+        raise UserError(
+            f"'{spec}': expected [NAME=]TRACKER/PARAMETERS[@NETWORK][#RUNS], e.g. dimp/dimp50#0-4 or Ours=dimp/dimp50"
+        )
     folder, param = results_path / match["tracker"], match["param"]
     runs = list_runs(folder, param)
     if not runs:
@@ -147,7 +154,7 @@ def row_called(name: str, rows: list[ResultSet], by_spec: dict[str, ResultSet]) 
         by_spec: the results by the spec that asked for them.
 
     Raises:
-        ValueError: if there is no such row, or more than one; the message lists the rows.
+        UserError: if there is no such row, or more than one; the message lists the rows.
     """
     if name in [row.name for row in rows]:
         return name
@@ -158,9 +165,9 @@ def row_called(name: str, rows: list[ResultSet], by_spec: dict[str, ResultSet]) 
         meant = {row.runs for text, row in by_spec.items() if SPEC.fullmatch(text).group("tracker", "param") == wanted}
     found = [row.name for row in rows if any(set(runs) & set(row.runs) for runs in meant)]
     if len(found) > 1:
-        raise ValueError(f"'{name}' means {len(found)} rows; write one of: {', '.join(found)}")
+        raise UserError(f"'{name}' means {len(found)} rows; write one of: {', '.join(found)}")
     if not found:
-        raise ValueError(unknown_name_message("row called", name, [row.name for row in rows]))
+        raise UserError(unknown_name_message("row called", name, [row.name for row in rows]))
     return found[0]
 
 
@@ -171,7 +178,7 @@ def _run_numbers(text: str | None) -> list[int] | None:
     for part in text.split(","):
         ends = part.split("-")
         if len(ends) > 2 or not all(end.isdecimal() for end in ends):
-            raise ValueError(f"runs '{text}': expected numbers like 0-4 or 0,2")
+            raise UserError(f"runs '{text}': expected numbers like 0-4 or 0,2")
         numbers += range(int(ends[0]), int(ends[-1]) + 1)
     return numbers
 

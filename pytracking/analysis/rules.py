@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.analysis import metrics
 
 # What every command scores with unless another rule is named. pytracking's, because the numbers that people compare
@@ -167,7 +168,7 @@ def get_rule(
     """A rule by name, with pytracking's two switches (``plot_bin_gap`` and ``exclude_invalid_frames``) if given."""
     if isinstance(rule, str):
         if rule not in RULES:
-            raise ValueError(f"rule: no evaluator rule '{rule}'; there are: {', '.join(RULES)}")
+            raise UserError(f"rule: no evaluator rule '{rule}'; there are: {', '.join(RULES)}")
         rule = RULES[rule]
     if gap is not None:
         rule = replace(rule, gap=gap)

@@ -20,6 +20,7 @@ from pytracking.utils.files import replacing
 
 # Everything that a number passes through on its way from the text file to the cache (a test follows the imports).
 SCORING_MODULES = (
+    "ltr.overlap",
     "ltr.sequence_files",
     "pytracking.analysis.frames",
     "pytracking.analysis.metrics",
@@ -66,7 +67,7 @@ def result_key(sequence_key: bytes, boxes: bytes, times: bytes | None) -> bytes:
 
 
 class ScoreCache:
-    """Rows of numbers by key, a file a run folder.
+    """Rows of numbers by key, one file per run folder.
 
     Args:
         folder: where the cache files are; None keeps nothing on disk.

@@ -22,7 +22,7 @@ class Job:
     lengths: str  # "error" or "rule": what to do with rows too few or too many
 
     def __getstate__(self) -> tuple:
-        # thousands of frame paths are of no use to the worker
+        # thousands of frame paths are not needed by the worker
         light = Sequence.__new__(Sequence)
         light.__dict__.update(self.sequence.__dict__, frames=[])
         return light, self.rule, self.lengths

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ltr.errors import UserError
 from pytracking.analysis import metrics
 from pytracking.analysis.frames import FrameErrors, frame_errors
 from pytracking.analysis.rules import DEFAULT_RULE, EvaluatorRule, get_rule
@@ -22,6 +23,18 @@ class SequenceScores:
     average_overlap: np.ndarray  # (...) mean overlap of the valid frames
     frames: int  # how many frames the curves were divided by
     valid_frames: int
+
+
+# Columns of tables -> fields of Summary: fractions of 1, as in the papers of OTB, LaSOT, GOT-10k, VOT and OxUvA. A new
+# measure is a line here, a field, and its formula in summary_of_curves.
+MEASURES = {
+    "AUC": "auc",
+    "OP50": "op50",
+    "OP75": "op75",
+    "Precision": "precision",
+    "Norm Precision": "normalised_precision",
+    "AO": "average_overlap",
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ def score_frames(errors: FrameErrors, rule: EvaluatorRule) -> SequenceScores:
     valid = int(errors.valid.sum())
     frames = valid if rule.exclude_invalid else errors.valid.size
     if frames == 0:
-        raise ValueError("ground_truth: no frame with a usable box; the sequence cannot be scored")
+        raise UserError("ground_truth: no frame with a usable box; the sequence cannot be scored")
     # a sequence without a single valid frame has nothing to overlap with
     mean_overlap = errors.overlap[..., errors.valid].sum(axis=-1) / max(valid, 1)
     return SequenceScores(
@@ -69,7 +82,7 @@ def summarise(scores: Iterable[SequenceScores], rule: str | EvaluatorRule = DEFA
     """Puts sequences together as the rule says: each sequence, or each frame, weighs the same."""
     rule, scores = get_rule(rule), list(scores)
     if not scores:
-        raise ValueError("scores: no sequence to summarise")
+        raise UserError("scores: no sequence to summarise")
     weights = np.array([s.frames if rule.pool_frames else 1.0 for s in scores])
     valid = np.array([s.valid_frames if rule.pool_frames else 1.0 for s in scores])
     return summary_of_curves(

@@ -65,7 +65,7 @@ def compare_paired(a: ArrayLike, b: ArrayLike, seed: int = 0) -> PairedCompariso
     """
     gaps = np.asarray(a, np.float64) - np.asarray(b, np.float64)
     if gaps.ndim != 1 or gaps.size == 0:
-        raise ValueError(f"a, b: one score a sequence, got {gaps.shape}")
+        raise ValueError(f"a, b: one score per sequence, got {gaps.shape}")
     rng = np.random.default_rng(seed)
     several = gaps.size > 1
     low, high = np.percentile(_bootstrap_means(gaps, rng), [2.5, 97.5]) if several else (np.nan, np.nan)

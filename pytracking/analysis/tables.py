@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ltr.errors import UserError
+
 FORMATS = ("text", "markdown", "latex", "csv")
 _LATEX_WORDS = {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 _LATEX_SPECIAL = {letter: "\\" + letter for letter in "&%$#_{}"} | _LATEX_WORDS
@@ -51,7 +53,7 @@ class Table:
     def render(self, style: str = "text") -> str:
         """The table in one of ``FORMATS``."""
         if style not in FORMATS:
-            raise ValueError(f"format: one of {', '.join(FORMATS)}, not '{style}'")
+            raise UserError(f"format: one of {', '.join(FORMATS)}, not '{style}'")
         return {"text": self._text, "markdown": self._markdown, "latex": self._latex, "csv": self._csv}[style]()
 
     def __str__(self) -> str:

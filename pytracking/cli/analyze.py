@@ -1,16 +1,16 @@
-"""``python -m pytracking analyze DATASET TRACKER/PARAM ...``: scores, tables and plots of result files."""
+"""``pytracking analyze DATASET TRACKER/PARAM ...``: scores, tables and plots of result files."""
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
 
+from ltr.errors import UserError
 from pytracking.analysis.annotations import load_annotations
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.plots import KINDS, save_plots
 from pytracking.analysis.presence import presence_table
 from pytracking.analysis.report import (
-    MEASURES,
     attribute_table,
     hard_sequences,
     head_to_head_table,
@@ -19,9 +19,11 @@ from pytracking.analysis.report import (
 )
 from pytracking.analysis.result_sets import ResultSet, as_result_sets, find_all_results, row_called
 from pytracking.analysis.rules import DEFAULT_RULE, RULES, get_rule
+from pytracking.analysis.scores import MEASURES
 from pytracking.analysis.tables import FORMATS, Table
 from pytracking.evaluation import SequenceList, get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
+from pytracking.evaluation.reference import RESULTS_FORM, join_words
 from pytracking.evaluation.run_folders import parameter_folders
 from pytracking.utils.files import write_text
 
@@ -30,9 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "evaluator rules:\n" + "\n".join(f"  {name:<12} {rule.summary}" for name, rule in RULES.items())
     parser.add_argument("dataset", help="name of a dataset, or folder:PATH")
-    parser.add_argument(
-        "trackers", nargs="*", metavar="[NAME=]TRACKER/PARAM[:RUNS]", help="e.g. dimp/dimp50:0-4 (none: list results)"
-    )
+    parser.add_argument("trackers", nargs="*", metavar="[NAME=]TRACKER", help=f"{RESULTS_FORM} (none: list results)")
     scoring = parser.add_argument_group("scoring")
     scoring.add_argument("--rule", default=DEFAULT_RULE, choices=RULES, help=f"default: {DEFAULT_RULE}")
     scoring.add_argument("--gap", type=float, help="distance of overlap thresholds (default: the rule's)")
@@ -57,30 +57,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     machine = parser.add_argument_group("files and machine")
     machine.add_argument("--results-path", type=Path, help="where results are")
     machine.add_argument("--plot-path", type=Path, help="where plots go")
-    machine.add_argument("--workers", type=int, help="processes (default: one a core)")
-    machine.add_argument("--no-cache", action="store_true", help="score every file anew")
+    machine.add_argument("--workers", type=int, help="processes (default: one per core)")
+    machine.add_argument("--no-cache", action="store_true", help="score every file again")
 
 
 def run(args: argparse.Namespace) -> int:
+    args.trackers = join_words(args.trackers)
     apply_flags(results_path=args.results_path, result_plot_path=args.plot_path)
-    try:
-        if not args.trackers:
-            return _list_results(env_settings().results_path)
-        sequences = load_annotations(args.annotations, args.dataset) if args.annotations else get_dataset(args.dataset)
-        results = find_all_results(args.trackers, env_settings().results_path)
-        rows = _rows(args, results)
-        if sequences[0].dataset == "oxuva":
-            return _show([presence_table(results, sequences, args.presence_threshold, args.dataset)], args)
-        evaluation = _evaluate(args, results, sequences, rows)
-        status = _show(_tables(args, evaluation, rows), args)
-        if args.plots is not None:
-            stem = _file_stem(args.name or args.dataset) + ("_hard" if args.hard else "")
-            for path in save_plots(evaluation, stem, args.plots or KINDS):
-                print(f"plot: {path}")
-        return status
-    except (LookupError, ValueError, OSError) as error:
-        print(f"error: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
-        return 2
+    if not args.trackers:
+        return _list_results(env_settings().results_path)
+    sequences = load_annotations(args.annotations, args.dataset) if args.annotations else get_dataset(args.dataset)
+    results = find_all_results(args.trackers, env_settings().results_path)
+    rows = _rows(args, results)
+    if sequences[0].dataset == "oxuva":
+        return _show([presence_table(results, sequences, args.presence_threshold, args.dataset)], args)
+    evaluation = _evaluate(args, results, sequences, rows)
+    status = _show(_tables(args, evaluation, rows), args)
+    if args.plots is not None:
+        stem = _file_stem(args.name or args.dataset) + ("_hard" if args.hard else "")
+        for path in save_plots(evaluation, stem, args.plots or KINDS):
+            print(f"plot: {path}")
+    return status
 
 
 def _rows(args: argparse.Namespace, results: list[ResultSet]) -> dict[str, str]:
@@ -108,7 +105,7 @@ def _evaluate(
         return evaluation
     hard = hard_sequences(evaluation, rows[args.hard])
     if not hard.sequences:
-        raise ValueError(f"--hard: every run of '{args.hard}' exceeds an AUC of 0.75 on all sequences")
+        raise UserError(f"--hard: every run of '{args.hard}' exceeds an AUC of 0.75 on all sequences")
     return hard
 
 
@@ -121,7 +118,8 @@ def _tables(args: argparse.Namespace, evaluation: Evaluation, rows: dict[str, st
     if args.attributes:
         tables.append(attribute_table(evaluation, f"{name}: {args.measure} by attribute", args.measure))
     if args.versus:
-        tables.append(head_to_head_table(evaluation, *(rows[name] for name in args.versus), args.measure))
+        first, second = (rows[name] for name in args.versus)
+        tables.append(head_to_head_table(evaluation, first, second, args.measure))
     return tables
 
 
@@ -142,7 +140,7 @@ def _list_results(root: Path) -> int:
             found = True
             print(f"{folder.name}/{param}")
     if not found:
-        print(f"no results in {root}; `python -m pytracking.run_tracker` makes some", file=sys.stderr)
+        print(f"no results in {root}; `pytracking run` makes some", file=sys.stderr)
     return 0 if found else 2
 
 

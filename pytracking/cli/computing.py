@@ -7,17 +7,26 @@ import os
 from pytracking.utils.device import ENGINE_VARIABLE
 from pytracking.utils.threads import state_most_threads
 
+ENGINES = ("auto", "torch", "onnxruntime")
+RUNNERS = ("trax", "inprocess", "local", "ray")
 
-def add_computing_options(parser: argparse.ArgumentParser, engine: str = "--engine") -> None:
-    """Adds ``--engine`` and ``--cpu_threads``.
 
-    Args:
-        parser: of the command.
-        engine: another name for the first option, for commands where ``--engine`` is something else.
-    """
-    choices = ("auto", "torch", "onnxruntime")
-    parser.add_argument(engine, dest="network_engine", choices=choices, help="what computes the frozen networks")
-    parser.add_argument("--cpu_threads", type=int, metavar="N", help="most threads of each process on the CPU")
+def add_computing_options(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--engine`` and ``--cpu-threads``, which mean the same in every command."""
+    parser.add_argument(
+        "--engine",
+        type=_engine,
+        metavar="|".join(ENGINES),
+        help="what computes the frozen networks (default: auto)",
+    )
+    parser.add_argument("--cpu-threads", type=int, metavar="N", help="most threads of each process on the CPU")
+
+
+def _engine(text: str) -> str:
+    if text in ENGINES:
+        return text
+    hint = f"; how trackers are run is said by --runner {text}" if text in RUNNERS else ""
+    raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(ENGINES)}{hint}")
 
 
 def apply_computing_options(args: argparse.Namespace) -> None:
@@ -26,6 +35,6 @@ def apply_computing_options(args: argparse.Namespace) -> None:
     Raises:
         ValueError: if the number of threads is not positive.
     """
-    if args.network_engine is not None:
-        os.environ[ENGINE_VARIABLE] = args.network_engine
+    if args.engine is not None:
+        os.environ[ENGINE_VARIABLE] = args.engine
     state_most_threads(args.cpu_threads)

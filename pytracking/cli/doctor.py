@@ -1,32 +1,31 @@
-"""``python -m pytracking doctor``: what is installed and found here, and what to do about the rest."""
+"""``pytracking doctor``: what is installed and found here, and what to do about the rest."""
 from __future__ import annotations
 
 import argparse
 import importlib
 import platform
+import tempfile
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 
+from pytracking.cli.checks import computing, machine
+from pytracking.cli.checks.finding import Finding
 from pytracking.evaluation.datasets.registry import DATASETS
+from pytracking.evaluation.discovery import parameter_names, tracker_names
 from pytracking.evaluation.environment import LOCAL_FILE, config_file, env_settings, how_to_set
-from pytracking.evaluation.tracker import (
-    FallbackWeightsWarning,
-    MissingWeightsError,
-    Tracker,
-    parameter_names,
-    tracker_names,
-)
+from pytracking.evaluation.networks import FallbackWeightsWarning, MissingWeightsError
+from pytracking.evaluation.tracker import Tracker
 
 REQUIRED = ("torch", "numpy", "cv2", "pandas", "matplotlib", "tqdm")
 OPTIONAL = {  # module: (what it is for, how to get it)
-    "simplejpeg": ("faster reading of JPEG frames", "./install.sh --extras jpeg"),
+    "simplejpeg": ("faster reading of JPEG frames", "pip install 'rls-tracking[jpeg]'"),
     "torchvision": ("ImageNet weights when training", "pip install torchvision (the release that fits your torch)"),
-    "vot": ("the VOT toolkit", "./install.sh --extras vot"),
-    "ray": ("experiments on a cluster", "./install.sh --extras ray"),
-    "starlette": ("the page in the browser", "./install.sh --extras web"),
-    "pytest": ("the test suite", "./install.sh --extras dev"),
+    "vot": ("the VOT toolkit", "pip install 'rls-tracking[vot]'"),
+    "ray": ("experiments on a cluster", "pip install 'rls-tracking[ray]'"),
+    "starlette": ("the page in the browser", "pip install 'rls-tracking[web]'"),
+    "pytest": ("the test suite", "pip install 'rls-tracking[dev]'"),
 }
 OPENCV_PACKAGES = (
     "opencv-python",
@@ -34,21 +33,6 @@ OPENCV_PACKAGES = (
     "opencv-python-headless",
     "opencv-contrib-python-headless",
 )
-
-
-@dataclass
-class Finding:
-    """One line of the report."""
-
-    ok: bool | None  # None: optional and absent
-    subject: str
-    state: str
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        mark = {True: "ok  ", False: "FAIL", None: "-   "}[self.ok]
-        remedy = f"\n{'':>5}-> {self.remedy}" if self.remedy else ""
-        return f"{mark} {self.subject:<22} {self.state}{remedy}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,8 +44,9 @@ def run(args: argparse.Namespace) -> int:
     sections = {
         "Python and packages": packages(),
         "Optional packages": optional_packages(),
-        "Device": device(),
-        "Paths": paths(),
+        "Device and computing": [*device(), *computing.findings()],
+        "Paths, writing and space": [*paths(), *machine.writing()],
+        "Video and browser": machine.video(),
         "Networks": networks(),
         "Trackers": trackers(),
         "Datasets": datasets(args.all),
@@ -139,7 +124,26 @@ def paths() -> Iterator[Finding]:
         yield Finding(True, "local.py", f"{LOCAL_FILE} (used)")
     for key in ("results_path", "network_path", "result_plot_path", "cache_path"):
         path = getattr(env, key)
-        yield Finding(True, key, f"{path}{'' if path.is_dir() else ' (made when needed)'}")
+        problem = why_not_writable(path)
+        if problem is None:
+            yield Finding(True, key, f"{path}{'' if path.is_dir() else ' (made when needed)'}")
+        else:
+            needed = key != "network_path"  # networks may well be read from where nobody may write
+            remedy = how_to_set(key).replace("\n", " ") if needed else ""
+            yield Finding(False if needed else None, key, f"cannot be written: {problem}", remedy)
+
+
+def why_not_writable(folder: Path) -> str | None:
+    """Tries to write a file where the folder is, or would be made; None if that works. Nothing stays."""
+    while not folder.exists() and folder.parent != folder:
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"0" * 4096)
+            file.flush()
+    except OSError as error:
+        return f"{folder}: {error.strerror or error}"
+    return None
 
 
 def networks() -> Iterator[Finding]:
@@ -174,7 +178,7 @@ def _tracker_state(name: str, param: str) -> tuple[bool | None, str, str]:
     if weights.file is None:
         return True, "needs no network", ""
     if weights.fallback:
-        remedy = "`python -m pytracking weights` says how to get the paper's network"
+        remedy = "`pytracking weights` says how to get the paper's network"
         return True, f"runs on the bundled {weights.file.name}", remedy
     return True, f"runs on {weights.file.name}", ""
 

@@ -1,11 +1,11 @@
-"""``python -m pytracking export NETWORK FOLDER``: a DiMP network for other programs and devices."""
+"""``pytracking export NETWORK FOLDER``: a DiMP network for other programs and devices."""
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
+from ltr.errors import UserError
 from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.utils.files import replacing
 
@@ -20,11 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     apply_flags(network_path=args.network_path)
-    try:
-        files = export(args.network, args.folder)
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    files = export(args.network, args.folder)
     for file in files:
         print(f"{file}  {file.stat().st_size / 2**20:.2f} MiB")
     return 0
@@ -34,7 +30,7 @@ def export(name: str, folder: Path) -> list[Path]:
     """Writes a network's parts, an example and a README.
 
     Raises:
-        ValueError: if the network is not found, is not a DiMP network, or the folder holds something else.
+        UserError: if the network is not found, is not a DiMP network, or the folder holds something else.
     """
     from ltr.engine.export import exported_files, load_for_export
     from ltr.weights import find_weights
@@ -42,29 +38,25 @@ def export(name: str, folder: Path) -> list[Path]:
 
     file = find_weights(name, [env_settings().network_path])
     if file is None:
-        raise ValueError(f"there is no network '{name}'; `python -m pytracking weights list` says what is here")
+        raise UserError(f"there is no network '{name}'; `pytracking weights list` says what is here")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "features.onnx").exists():
-        raise ValueError(f"{folder} holds other files; give an empty or a new folder")
+        raise UserError(f"{folder} holds other files; give an empty or a new folder")
     network = load_for_export(file)
     params = Tracker("dimp", "dimp50", network=str(file)).get_parameters()  # with what the network recommends
-    settings = _settings(params, network.feature_stride, network.filter_size)
+    settings = _settings(params, network.feature_stride)
     for part, content in exported_files(file.stem, network, settings).items():
         with replacing(folder / part) as temporary:
             temporary.write_bytes(content)
     return sorted(folder.iterdir())
 
 
-def _settings(params: Any, stride: int, kernel: int) -> dict[str, Any]:
-    from pytracking.features.windows import hann2d
-
-    cells = params.image_sample_size // stride + 1 - kernel % 2
-    window = hann2d((cells, cells), convention=params.crop_convention)[0, 0].numpy() if params.window_output else 1.0
+def _settings(params: Any, stride: int) -> dict[str, Any]:
     return {
         "side": params.image_sample_size,
         "search_area": params.search_area_scale,
         "steps": params.net_opt_iter,
+        "stride": stride,
         "threshold": params.target_not_found_threshold,
-        "window": window,
         "scale_step": params.scale_step or DEFAULT_SCALE_STEP,
         "scale_weight": params.scale_weight,
         "scale_side": 2 * stride * round(params.scale_patch_part * params.image_sample_size / 32),

@@ -1,20 +1,21 @@
-"""``python -m pytracking pack BENCHMARK TRACKER/PARAM``: result files as a benchmark's submission."""
+"""``pytracking pack BENCHMARK TRACKER/PARAM``: result files as a benchmark's submission."""
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
+from ltr.errors import UserError
 from pytracking.analysis.result_sets import ResultSet, find_results
 from pytracking.evaluation import get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
+from pytracking.evaluation.reference import RESULTS_FORM, join_words
 from pytracking.evaluation.submission import FORMATS, SubmissionError, pack
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("benchmark", choices=FORMATS, help="whose format")
     parser.add_argument(
-        "tracker", metavar="[NAME=]TRACKER/PARAM[:RUNS]", help="e.g. rls_dimp/dimp50:0-2 (GOT-10k takes three runs)"
+        "tracker", nargs="+", metavar="[NAME=]TRACKER", help=f"{RESULTS_FORM} (GOT-10k takes three runs: #0-2)"
     )
     parser.add_argument("--dataset", help="dataset to take the sequences from (default: the benchmark's test set)")
     parser.add_argument("--output", type=Path, help="file or folder to write (default: named after the tracker, here)")
@@ -26,23 +27,25 @@ def run(args: argparse.Namespace) -> int:
     apply_flags(results_path=args.results_path)
     kind = FORMATS[args.benchmark]
     dataset = args.dataset or kind.datasets[0]
-    try:
-        results = find_results(args.tracker, env_settings().results_path)
-        output = args.output or Path(f"{_stem(results)}_{dataset}{kind.suffix}")
-        submission = pack(
-            args.benchmark,
-            _folders(results),
-            get_dataset(dataset),
-            output,
-            presence_threshold=args.presence_threshold,
-        )
-    except (LookupError, ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    results = find_results(_one(join_words(args.tracker)), env_settings().results_path)
+    output = args.output or Path(f"{_stem(results)}_{dataset}{kind.suffix}")
+    submission = pack(
+        args.benchmark,
+        _folders(results),
+        get_dataset(dataset),
+        output,
+        presence_threshold=args.presence_threshold,
+    )
     runs = f", {submission.runs} repetitions" if submission.runs > 1 else ""
     print(f"{submission.path}: {submission.sequences} sequences{runs}, {submission.files} files, read back and checked")
     print(f"ready to upload: {kind.upload}")
     return 0
+
+
+def _one(trackers: list[str]) -> str:
+    if len(trackers) != 1:
+        raise UserError(f"a submission is of one tracker, not of {len(trackers)}: {', '.join(trackers)}")
+    return trackers[0]
 
 
 def _folders(results: ResultSet) -> list[Path]:

@@ -1,18 +1,19 @@
-"""``python -m pytracking play DATASET TRACKER/PARAM ...``: a sequence with several trackers' boxes, page or video."""
+"""``pytracking play DATASET TRACKER/PARAM ...``: a sequence with several trackers' boxes, page or video."""
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.analysis.evaluate import evaluate
 from pytracking.analysis.moments import overlaps
 from pytracking.analysis.playback import MOST_FRAMES, write_page, write_video
 from pytracking.analysis.result_sets import ResultSet, find_results
 from pytracking.evaluation import Sequence, SequenceList, get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
+from pytracking.evaluation.reference import RESULTS_FORM, join_words
 from pytracking.evaluation.results import ResultFileError, parse_boxes
 from pytracking.utils.video_writer import browser_suffix
 
@@ -20,7 +21,7 @@ from pytracking.utils.video_writer import browser_suffix
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", help="name of a dataset, or folder:PATH")
     parser.add_argument(
-        "trackers", nargs="+", metavar="[NAME=]TRACKER/PARAM[:RUN]", help="the first run of each is shown"
+        "trackers", nargs="+", metavar="[NAME=]TRACKER", help=f"{RESULTS_FORM}; the first run of each is shown"
     )
     parser.add_argument("--sequence", action="append", help="which sequence (may be given several times)")
     parser.add_argument(
@@ -35,18 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     apply_flags(results_path=args.results_path)
-    try:
-        if args.frames < 2 or args.fps <= 0 or args.worst < 1:
-            raise ValueError("--frames must be at least 2, --fps above 0, --worst at least 1")
-        dataset = get_dataset(args.dataset)
-        results = [find_results(spec, env_settings().results_path) for spec in args.trackers]
-        folder = args.output or env_settings().require("result_plot_path", "play")
-        for sequence in _chosen(args, dataset, results):
-            _write(args, folder, sequence, load_boxes(results, sequence))
-            _print_scores(results, sequence)
-    except (LookupError, ValueError, OSError) as error:
-        print(f"error: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
-        return 2
+    if args.frames < 2 or args.fps <= 0 or args.worst < 1:
+        raise UserError("--frames must be at least 2, --fps above 0, --worst at least 1")
+    dataset = get_dataset(args.dataset)
+    results = [find_results(spec, env_settings().results_path) for spec in join_words(args.trackers)]
+    folder = args.output or env_settings().require("result_plot_path", "play")
+    for sequence in _chosen(args, dataset, results):
+        _write(args, folder, sequence, load_boxes(results, sequence))
+        _print_scores(results, sequence)
     return 0
 
 

@@ -1,11 +1,11 @@
-"""``python -m pytracking serve [FOLDER ...]``: a page in the browser that tracks one's own video."""
+"""``pytracking serve [FOLDER ...]``: a page in the browser that tracks your own video."""
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 
+from ltr.errors import MissingPackageError
 from pytracking.cli.computing import add_computing_options, apply_computing_options
 
 
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", action="append", default=[], help="with --allow-remote: a name it is reached under")
     parser.add_argument("--token", help="with --allow-remote: this token instead of a random one")
     parser.add_argument("--max-upload", type=int, default=512, metavar="MIB", help="largest upload (default: 512)")
-    parser.add_argument("--sessions", type=int, default=4, help="videos tracked at the same time (default: 4)")
+    parser.add_argument("--sessions", type=int, default=8, help="videos tracked at the same time (default: 8)")
     add_computing_options(parser)
     parser.add_argument(
         "--frame-cache", type=int, default=4096, metavar="MIB", help="disk for frames to look at again (default: 4096)"
@@ -33,23 +33,18 @@ def run(args: argparse.Namespace) -> int:
         from pytracking.web.app import create_app
         from pytracking.web.camera import MAX_PICTURE
     except ImportError as error:
-        print(f"error: the page needs the extra 'web' ({error.name} is missing): pip install 'rls-tracking[web]'",
-              file=sys.stderr)
-        return 2
+        remedy = "pip install 'rls-tracking[web]'"
+        raise MissingPackageError(f"the page needs the extra 'web' ({error.name} is missing): {remedy}") from error
     from pytracking.evaluation import get_dataset
-    from pytracking.web.settings import SettingsError, WebSettings
+    from pytracking.web.settings import WebSettings
 
     with tempfile.TemporaryDirectory(prefix="pytracking-uploads-") as uploads:
-        try:
-            settings = WebSettings(
-                uploads=Path(uploads), folders=tuple(args.folders), host=args.host, port=args.port,
-                allow_remote=args.allow_remote, token=args.token, demo=not args.no_demo,
-                max_upload_bytes=args.max_upload * 2**20, max_sessions=args.sessions,
-                names=tuple(args.name), frame_bytes=args.frame_cache * 2**20,
-            )
-        except SettingsError as error:
-            print(f"error: {error}", file=sys.stderr)
-            return 2
+        settings = WebSettings(
+            uploads=Path(uploads), folders=tuple(args.folders), host=args.host, port=args.port,
+            allow_remote=args.allow_remote, token=args.token, demo=not args.no_demo,
+            max_upload_bytes=args.max_upload * 2**20, max_sessions=args.sessions,
+            names=tuple(args.name), frame_bytes=args.frame_cache * 2**20,
+        )
         if settings.demo:
             get_dataset("demo")  # rendered here, with its progress bar, not while the first page waits
         query = f"/?token={settings.token}" if settings.token else "/"

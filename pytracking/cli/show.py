@@ -1,13 +1,15 @@
-"""``python -m pytracking show demo``: what a dataset looks like, as one picture."""
+"""``pytracking show demo``: what a dataset looks like, as one picture."""
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
 
+from ltr.errors import UserError
 from pytracking.evaluation import SequenceList, Tracker, get_dataset
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.pictures import contact_sheet
+from pytracking.evaluation.reference import FORM, TrackerReference
 from pytracking.evaluation.results import boxes_file, read_boxes
 from pytracking.utils.image_io import write_image
 
@@ -17,7 +19,7 @@ MANY = 20  # rows of a sheet, unless asked for
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", help="name of a dataset, or folder:PATH")
     parser.add_argument("--sequence", action="append", help="only this sequence (may be given several times)")
-    parser.add_argument("--tracker", nargs=2, metavar=("NAME", "PARAM"), help="also draw this tracker's results")
+    parser.add_argument("--tracker", nargs="+", metavar="TRACKER", help=f"also draw the results of {FORM}")
     parser.add_argument("--columns", type=int, default=6, help="frames of each sequence (default: 6)")
     parser.add_argument("--width", type=int, default=240, help="pixels of a frame (default: 240)")
     parser.add_argument("--output", type=Path, help="file to write (default: <dataset>.jpg in result_plot_path)")
@@ -25,16 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.columns < 1 or args.width < 32:
-        print("error: --columns must be at least 1 and --width at least 32", file=sys.stderr)
-        return 2
-    try:
-        sequences = _select(get_dataset(args.dataset), args.sequence)
-        boxes = _results(Tracker(*args.tracker), sequences) if args.tracker else None
-        output = args.output or env_settings().result_plot_path / f"{_file_stem(args.dataset)}.jpg"
-        write_image(output, contact_sheet(sequences, boxes, columns=args.columns, width=args.width))
-    except (KeyError, LookupError, ValueError, OSError) as error:
-        print(f"error: {error.args[0] if error.args else error}", file=sys.stderr)
-        return 2
+        raise UserError("--columns must be at least 1 and --width at least 32")
+    sequences = _select(get_dataset(args.dataset), args.sequence)
+    boxes = _results(_tracker(args.tracker), sequences) if args.tracker else None
+    output = args.output or env_settings().result_plot_path / f"{_file_stem(args.dataset)}.jpg"
+    write_image(output, contact_sheet(sequences, boxes, columns=args.columns, width=args.width))
     for sequence in sequences:
         absent = "" if sequence.target_visible is None else f", absent in {int((~sequence.target_visible).sum())}"
         challenges = ", ".join(sequence.attributes.get("challenges", []))
@@ -49,6 +46,11 @@ def _select(dataset: SequenceList, names: list[str] | None) -> SequenceList:
     if len(dataset) > MANY:
         print(f"showing the first {MANY} of {len(dataset)} sequences; choose others with --sequence", file=sys.stderr)
     return dataset[:MANY]
+
+
+def _tracker(words: list[str]) -> Tracker:
+    reference = TrackerReference.parse(" ".join(words))
+    return Tracker(reference.tracker, reference.parameters, reference.run, network=reference.network)
 
 
 def _results(tracker: Tracker, sequences: SequenceList) -> dict:

@@ -1,26 +1,21 @@
-"""What the run scripts show at the end: scores, speed, a picture; and errors that a user can mend as one message."""
+"""What the run scripts show at the end: scores, speed, a picture."""
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from pytracking.analysis.evaluate import evaluate
 from pytracking.analysis.presence import presence_table
-from pytracking.analysis.report import DECIMALS, MEASURES, rule_notes
+from pytracking.analysis.report import DECIMALS, rule_notes
 from pytracking.analysis.result_sets import ResultSet, Run
+from pytracking.analysis.scores import MEASURES
 from pytracking.analysis.tables import Number, Table
 from pytracking.evaluation import Sequence, Tracker
 from pytracking.evaluation.pictures import contact_sheet
 from pytracking.evaluation.results import boxes_file, is_complete, read_boxes
-from pytracking.evaluation.run_record import ChangedRunError
 from pytracking.utils.image_io import write_image
-from pytracking.utils.notices import show_warnings_plainly
 
 COLUMNS = ("AUC", "Precision", "Norm Precision")
 SHEET_ROWS = 12  # a contact sheet of more sequences is too long to look at
-# What the user can mend: wrong names, missing files and paths, changed settings.
-USER_ERRORS = (LookupError, ValueError, OSError, ImportError, ChangedRunError)
 
 
 def show_results(tracker: Tracker, sequences: list[Sequence]) -> None:
@@ -65,22 +60,3 @@ def save_sheet(tracker: Tracker, sequences: list[Sequence]) -> Path:
     path = tracker.results_dir / "contact_sheet.jpg"
     write_image(path, contact_sheet(sequences[:SHEET_ROWS], boxes))
     return path
-
-
-def exit_code(run: Callable[[], int], debug: bool) -> int:
-    """Calls ``run``; a user's mistake becomes a message and exit code 2, Ctrl-C exit code 130.
-
-    With ``debug`` the traceback is shown as well.
-    """
-    show_warnings_plainly()
-    try:
-        return run()
-    except KeyboardInterrupt:
-        print("\ninterrupted; run the same command again to go on", file=sys.stderr)
-        return 130
-    except USER_ERRORS as error:
-        if debug:
-            raise
-        message = error.args[0] if isinstance(error, LookupError) and error.args else error
-        print(f"error: {message}", file=sys.stderr)
-        return 2

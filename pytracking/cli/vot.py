@@ -1,16 +1,18 @@
-"""``python -m pytracking vot init | run | report``: workspaces of the official VOT toolkit."""
+"""``pytracking vot init | run | report``: workspaces of the official VOT toolkit."""
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
 
+from ltr.errors import UserError
 from pytracking.cli.computing import add_computing_options, apply_computing_options
+from pytracking.evaluation.reference import join_words
 
 EXAMPLES = """examples:
-  vot init ws --stack vot2018/shortterm --sequences ~/vot2018 --trackers rls_dimp:vot18 dimp:vot18
+  vot init ws --stack vot2018/shortterm --sequences ~/vot2018 --trackers rls_dimp/vot18 dimp/dimp50_vot18
   vot run ws                                   through TraX, as the toolkit does
-  vot run ws --engine inprocess --threads 4    the same results, networks loaded once a worker
+  vot run ws --runner inprocess --workers 4    the same results, networks loaded once per worker
   vot report ws
 """
 
@@ -25,22 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pytracking.evaluation.environment import MissingPathError
-    from pytracking.evaluation.tracker import MissingWeightsError
-    from pytracking.vot.toolkit import ToolkitMissingError, require_toolkit
+    from pytracking.vot_integration.toolkit import require_toolkit
 
-    try:
-        require_toolkit()
-        return {"init": _init, "run": _run, "report": _report}[args.action](args)
-    except (ToolkitMissingError, MissingPathError, MissingWeightsError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    require_toolkit()
+    return {"init": _init, "run": _run, "report": _report}[args.action](args)
 
 
 def _add_init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="the workspace")
     parser.add_argument("--stack", help="e.g. vot2018/shortterm, or a .yaml of your own")
-    parser.add_argument("--trackers", nargs="+", default=[], metavar="TRACKER:PARAM", help="e.g. rls_dimp:vot18")
+    parser.add_argument("--trackers", nargs="+", default=[], metavar="TRACKER", help="e.g. rls_dimp/vot18")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--sequences", type=Path, metavar="PATH", help="folder of sequences, VOT or OTB layout")
     parser.add_argument(
@@ -57,9 +53,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("trackers", nargs="*", metavar="TRACKER", help="names from trackers.ini (default: all)")
     parser.add_argument("--experiments", nargs="+", default=[], metavar="NAME", help="of the stack (default: all)")
-    parser.add_argument("--engine", choices=("trax", "inprocess"), default="trax", help="default: trax")
-    parser.add_argument("--threads", type=int, default=1, help="worker processes; 0: none (default: 1)")
-    add_computing_options(parser, "--network_engine")
+    parser.add_argument("--runner", choices=("trax", "inprocess"), default="trax", help="default: trax")
+    parser.add_argument("--workers", type=int, default=1, help="processes; 0: in this one (default: 1)")
+    add_computing_options(parser)
     parser.add_argument("--force", action="store_true", help="run again what is there")
     parser.add_argument("--persist", action="store_true", help="go on after a failure")
 
@@ -76,11 +72,11 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 
 def _init(args: argparse.Namespace) -> int:
     from pytracking.evaluation import get_dataset
-    from pytracking.vot import workspace as workspaces
-    from pytracking.vot.sequences import find_sequences, from_dataset
-    from pytracking.vot.trackers import TrackerSpec
+    from pytracking.vot_integration import workspace as workspaces
+    from pytracking.vot_integration.sequences import find_sequences, from_dataset
+    from pytracking.vot_integration.trackers import TrackerSpec
 
-    trackers = [TrackerSpec.parse(text) for text in args.trackers]
+    trackers = [TrackerSpec.parse(text) for text in join_words(args.trackers)]
     timeout = args.timeout or workspaces.DEFAULT_TIMEOUT
     has_source = bool(args.sequences or args.dataset or args.download)
     if workspaces.is_workspace(args.folder) and not has_source and args.stack is None:
@@ -92,7 +88,7 @@ def _init(args: argparse.Namespace) -> int:
                 "(nothing is downloaded without being asked)"
             )
         if args.origin and not args.sequences:
-            raise ValueError("--origin belongs to --sequences; datasets of this project have their own")
+            raise UserError("--origin belongs to --sequences; datasets of this project have their own")
         sources = None
         if args.sequences:
             sources = find_sequences(args.sequences, args.origin)
@@ -110,15 +106,15 @@ def _init(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from pytracking.vot.running import run_workspace
+    from pytracking.vot_integration.running import run_workspace
 
     apply_computing_options(args)
     report = run_workspace(
         args.folder,
         args.trackers,
         experiments=args.experiments,
-        engine=args.engine,
-        threads=args.threads,
+        engine=args.runner,
+        threads=args.workers,
         force=args.force,
         persist=args.persist,
     )
@@ -127,8 +123,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from pytracking.vot.report import make_report
-    from pytracking.vot.tables import draw_eao_curves, report_table
+    from pytracking.vot_integration.report import make_report
+    from pytracking.vot_integration.tables import draw_eao_curves, report_table
 
     report = make_report(args.folder, args.trackers, partial=args.partial)
     folder = Path(args.folder) / "reports" / args.name

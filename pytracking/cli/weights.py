@@ -1,4 +1,4 @@
-"""``python -m pytracking weights list | fetch NAME | import FILE | check``: networks here, and where to get others."""
+"""``pytracking weights list | fetch NAME | import FILE | check``: networks here, and where to get others."""
 from __future__ import annotations
 
 import argparse
@@ -8,7 +8,9 @@ from pathlib import Path
 
 from ltr.checkpoint import CheckpointError, load_network, read_checkpoint
 from ltr.download import DownloadError, download
-from ltr.weights import KNOWN, SUFFIX, SUFFIXES, KnownWeights, bundled_networks, cache_dir, find_weights
+from ltr.errors import UserError
+from ltr.weights import KNOWN, ONNX, SUFFIX, SUFFIXES, KnownWeights, bundled_networks, cache_dir, find_weights
+from pytracking.evaluation.discovery import load_parameters, parameter_names, tracker_names
 from pytracking.evaluation.environment import env_settings
 from pytracking.utils.files import replacing, sha256
 from pytracking.utils.names import unknown_name_message
@@ -26,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check = actions.add_parser("check", help="read every network that is here, or some, and say whether they load")
     check.add_argument("names", nargs="*", metavar="NAME")
     for sub in (fetch, place):
-        sub.add_argument("--into", type=Path, help="folder; by default network_path of the settings")
+        sub.add_argument("--output", type=Path, metavar="FOLDER", help="default: network_path of the settings")
         sub.add_argument("--force", action="store_true", help="replace a file of that name")
 
 
@@ -41,24 +43,62 @@ def _search_dirs() -> list[Path]:
 
 def _list(_: argparse.Namespace) -> int:
     print(f"networks are looked for in {_search_dirs()[0]}, then {cache_dir()}, then among the bundled ones\n")
+    users = users_of_networks()
     for entry in KNOWN.values():
         found = find_weights(entry.name, _search_dirs())
-        state = f"here: {found}" if found else f"not here; from {entry.page}"
-        size = f", {entry.size / 1e6:.1f} MB" if entry.size else ""
-        digest = f", sha256 {entry.sha256[:8]}…" if entry.sha256 else ""
-        print(f"{entry.name:<28} {entry.description}{size}{digest}\n{'':<28} {state}")
+        get = f"pytracking weights fetch {entry.name}   (or by hand: {entry.page})" if entry.url else entry.page
+        state = f"here: {found}" if found else f"get: {get}"
+        _show(entry.name, entry.description, _facts(entry, found), users, state)
     for file in bundled_networks():
-        print(f"{file.stem:<28} bundled, {file.stat().st_size / 1e6:.1f} MB")
+        facts = f"{file.stat().st_size / 1e6:.1f} MB; Apache-2.0 (its card: {file.with_suffix('.md')})"
+        _show(file.stem, "comes with the package", f"{facts}; sha256 {sha256(file)[:16]}…", users, f"here: {file}")
+    unknown = sorted(set(users) - set(KNOWN) - {file.stem for file in bundled_networks()})
+    for name in unknown:  # of somebody's own parameter files
+        found = find_weights(name, _search_dirs())
+        _show(name, "not a network that we know of", "", users, f"here: {found}" if found else "not here")
     return 0
+
+
+def _show(name: str, description: str, facts: str, users: dict[str, list[str]], state: str) -> None:
+    used_by = users.get(name, [])
+    more = f" and {len(used_by) - 3} more" if len(used_by) > 3 else ""
+    used = f"used by: {', '.join(used_by[:3])}{more}" if used_by else "used by: training"
+    lines = [f"{name}: {description}", *(line for line in (facts, used, state) if line)]
+    print("\n    ".join(lines))
+
+
+def _facts(entry: KnownWeights, found: Path | None) -> str:
+    size = found.stat().st_size if found else entry.size
+    digest = entry.sha256 or entry.tested
+    return "; ".join(
+        (
+            f"{size / 1e6:.1f} MB" if size else "size not published",
+            f"licence: {entry.licence}",
+            f"sha256 {digest[:16]}…" if digest else "hash not published",
+        )
+    )
+
+
+def users_of_networks() -> dict[str, list[str]]:
+    """Every network that a parameter file names, and which files do."""
+    users: dict[str, list[str]] = {}
+    for tracker in tracker_names():
+        for parameter in parameter_names(tracker):
+            params = load_parameters(tracker, parameter)
+            for key in ("weights", "fallback_weights", "head_weights"):
+                if name := getattr(params, key, None):
+                    users.setdefault(name, []).append(f"{tracker}/{parameter}")
+    return users
 
 
 def _fetch(args: argparse.Namespace) -> int:
     names = [args.name, *(args.name + suffix for suffix in SUFFIXES)]
     entry = next((KNOWN[name] for name in names if name in KNOWN), None)
     if entry is None:
-        print(unknown_name_message("network", args.name, list(KNOWN)), file=sys.stderr)
-        return 2
-    target = (args.into or _search_dirs()[0]) / entry.name
+        raise UserError(unknown_name_message("network", args.name, list(KNOWN)))
+    if entry.url is None:
+        raise UserError(f"{entry.name} cannot be downloaded: {entry.page}")
+    target = (args.output or _search_dirs()[0]) / entry.name
     if target.exists() and not args.force:
         print(f"{target} is already here; --force downloads it again")
         return _report(target, entry)
@@ -68,7 +108,7 @@ def _fetch(args: argparse.Namespace) -> int:
         print(f"{entry.name}: {error}\n{_by_hand(entry)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"\nstopped; `python -m pytracking weights fetch {entry.name}` continues", file=sys.stderr)
+        print(f"\nstopped; `pytracking weights fetch {entry.name}` continues", file=sys.stderr)
         return 130
     return _report(target, entry)
 
@@ -76,13 +116,14 @@ def _fetch(args: argparse.Namespace) -> int:
 def _by_hand(entry: KnownWeights) -> str:
     return (
         f"To place it by hand: open {entry.page} in a browser (on any machine), download {entry.name}, then run\n"
-        f"  python -m pytracking weights import PATH/TO/{entry.name}"
+        f"  pytracking weights import PATH/TO/{entry.name}"
     )
 
 
 def _import(args: argparse.Namespace) -> int:
-    name = args.name or args.file.name
-    target = (args.into or _search_dirs()[0]) / (name if name.endswith(SUFFIXES) else name + SUFFIX)
+    name = args.name or _recognised(args.file) or args.file.name
+    suffix = ONNX if args.file.suffix == ONNX else SUFFIX
+    target = (args.output or _search_dirs()[0]) / (name if name.endswith((*SUFFIXES, ONNX)) else name + suffix)
     problem = _problem(args.file, KNOWN.get(target.name))
     if problem:
         print(f"not imported: {problem}", file=sys.stderr)
@@ -96,6 +137,14 @@ def _import(args: argparse.Namespace) -> int:
     return _report(target, KNOWN.get(target.name))
 
 
+def _recognised(file: Path) -> str | None:
+    """The name that parameter files give to a file which its publisher calls otherwise."""
+    if not file.is_file():
+        return None
+    digest = sha256(file)
+    return next((entry.name for entry in KNOWN.values() if digest in (entry.sha256, entry.tested)), None)
+
+
 def _check(args: argparse.Namespace) -> int:
     if args.names:
         files = {name: find_weights(name, _search_dirs()) for name in args.names}
@@ -104,7 +153,7 @@ def _check(args: argparse.Namespace) -> int:
         found = [file for folder in folders for file in _networks_in(folder)] + bundled_networks()
         files = {str(file): file for file in found}
     if not files:
-        print(f"no networks in {_search_dirs()[0]} or {cache_dir()}; `python -m pytracking weights list` shows sources")
+        print(f"no networks in {_search_dirs()[0]} or {cache_dir()}; `pytracking weights list` shows sources")
         return 0
     failures = 0
     for name, file in files.items():
@@ -117,7 +166,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _networks_in(folder: Path) -> list[Path]:
-    return sorted(file for suffix in SUFFIXES for file in folder.glob(f"*{suffix}"))
+    return sorted(file for suffix in (*SUFFIXES, ONNX) for file in folder.glob(f"*{suffix}"))
 
 
 def _report(file: Path, entry: KnownWeights | None) -> int:
@@ -127,7 +176,9 @@ def _report(file: Path, entry: KnownWeights | None) -> int:
 
 
 def _problem(file: Path, entry: KnownWeights | None) -> str | None:
-    """Why a network file is of no use, or None."""
+    """What is wrong with a network file, or None."""
+    if file.suffix == ONNX:
+        return _onnx_problem(file)
     try:
         checkpoint = read_checkpoint(file)
         if checkpoint.constructor is not None:
@@ -141,4 +192,16 @@ def _problem(file: Path, entry: KnownWeights | None) -> str | None:
     function = (checkpoint.constructor or {}).get("function")
     if entry.network and function != entry.network:
         return f"{file}: holds {function or 'a bare state dict'}, but {entry.name} is a {entry.network}"
+    return None
+
+
+def _onnx_problem(file: Path) -> str | None:
+    import onnxruntime
+
+    if not file.is_file():
+        return f"{file}: no such file"
+    try:
+        onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime has a class of its own for every kind, without a common one
+        return f"{file}: is not an ONNX network that can be run ({str(error).splitlines()[0][:160]})"
     return None

@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from ltr.admin.environment import ConfigError, config_file, read_config
+from ltr.errors import UserError
 from pytracking.utils.names import unknown_name_message
 
 LOCAL_FILE = Path(__file__).with_name("local.py")
 VARIABLE_PREFIX = "PYTRACKING_"
+# Folders outside the results that some command reads: users' trackers, GOT-10k's reports.
+OPTIONAL_KEYS = ("tracker_path", "got_reports_path")
 TYPO = 0.8  # likeness from which on a foreign name counts as a misspelled one of ours
 
 
-class MissingPathError(LookupError):
-    """A path that the command needs and nobody has set; the message shows the line to add."""
+class MissingPathError(UserError):
+    """A path that the command needs and that is not set; the message shows the line to add."""
 
 
 class EnvSettings:
@@ -71,7 +74,7 @@ def known_keys() -> set[str]:
     """Every key: results, networks and caches, and the folder of each dataset."""
     # Not at the top: the registry needs this module.
     registry = importlib.import_module("pytracking.evaluation.datasets.registry")
-    return {*_defaults(), *(entry.path_key for entry in registry.DATASETS.values() if entry.path_key)}
+    return {*_defaults(), *OPTIONAL_KEYS, *(entry.path_key for entry in registry.DATASETS.values() if entry.path_key)}
 
 
 def env_settings() -> EnvSettings:

@@ -5,22 +5,23 @@ Evaluation, :func:`pytracking.load`, videos, the page, VOT and the experiments' 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.evaluation.sequence import Sequence
 from pytracking.tracker.base import BaseTracker
 from pytracking.utils.boxes import check_initial_box
 
 
-class FrameError(ValueError):
+class FrameError(UserError):
     """A frame that no tracker can be given."""
 
 
-class TrackerOutputError(ValueError):
+class TrackerOutputError(UserError):
     """A tracker returned something that is not a box."""
 
 
@@ -39,7 +40,7 @@ class FrameResult:
     @property
     def score(self) -> float | None:
         """The tracker's own score, if it has one."""
-        score = self.output.get("score")
+        score = self.output.get("score", self.output.get("object_presence_score"))  # the latter is pytracking's name
         return None if score is None else float(score)
 
 
@@ -97,9 +98,11 @@ class FrameLoop:
             info["sequence_name"] = sequence_name
         if self._tracker.needs_ground_truth:
             if ground_truth is None:
-                raise ValueError(f"{where}: {type(self._tracker).__name__} looks at the annotation, and there is none")
+                raise UserError(f"{where}: {type(self._tracker).__name__} looks at the annotation, and there is none")
             info["ground_truth"] = ground_truth
-        result = _timed(lambda: {"target_bbox": box, **(self._tracker.initialize(image, info) or {})}, where)
+        start = time.perf_counter()
+        output = {"target_bbox": box, **(self._tracker.initialize(image, info) or {})}
+        result = _result(output, time.perf_counter() - start, where)
         self._previous, self._size = result.output, image.shape
         return result
 
@@ -122,26 +125,36 @@ class FrameLoop:
             FrameError: if the image is not RGB uint8, or of another size than the first.
             TrackerOutputError: if the tracker did not return four finite numbers with a size that is not negative.
         """
+        info = self.prepare(image, where)
+        start = time.perf_counter()
+        output = self._tracker.track(image, info)
+        return self.accept(output, time.perf_counter() - start, where)
+
+    def prepare(self, image: np.ndarray, where: str | None = None) -> dict[str, Any]:
+        """First half of :meth:`next`, for those who call the tracker themselves: what it is told about the frame."""
         if self._previous is None:
             raise RuntimeError("the tracker has no target: start it first")
         self._index += 1
-        where = where or f"frame {self._index + 1}"
+        where = self._where(where)
         _check_image(image, where)
         if image.shape != self._size:
             raise FrameError(
                 f"{where} is {image.shape[1]}x{image.shape[0]}, the first frame {self._size[1]}x{self._size[0]}; all "
                 "frames must have one size (resize it, or start again)"
             )
-        info = {"frame_index": self._index, "previous_output": self._previous}
-        result = _timed(lambda: self._tracker.track(image, info), where)
+        return {"frame_index": self._index, "previous_output": self._previous}
+
+    def accept(self, output: dict[str, Any], seconds: float, where: str | None = None) -> FrameResult:
+        """Second half of :meth:`next`: what the tracker returned, after this many seconds."""
+        result = _result(output, seconds, self._where(where))
         self._previous = result.output
         return result
 
+    def _where(self, where: str | None) -> str:
+        return where or f"frame {self._index + 1}"
 
-def _timed(call: Callable[[], dict[str, Any]], where: str) -> FrameResult:
-    start = time.perf_counter()
-    output = call()
-    seconds = time.perf_counter() - start
+
+def _result(output: dict[str, Any], seconds: float, where: str) -> FrameResult:
     box = box_of_output(output, where).tolist()
     return FrameResult({**output, "target_bbox": box}, float(output.get("time", seconds)))
 

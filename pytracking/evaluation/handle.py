@@ -7,20 +7,36 @@ from typing import Any
 import numpy as np
 
 from pytracking.evaluation.frame_loop import FrameLoop
+from pytracking.evaluation.targets import TargetGroup
 from pytracking.evaluation.tracker import Tracker
 
 
 class TrackerHandle:
     """What :func:`pytracking.load` gives; ``init`` may be called again at any time, for another target or video."""
 
-    def __init__(self, name: str, param: str, *, seed: int = 0, overrides: dict[str, Any] | None = None) -> None:
-        self.spec = Tracker(name, param, overrides=overrides)
+    def __init__(
+        self,
+        name: str,
+        param: str,
+        *,
+        seed: int = 0,
+        network: str | None = None,
+        strict_weights: bool = False,
+        overrides: dict[str, Any] | None = None,
+    ) -> None:
+        self.spec = Tracker(name, param, network=network, strict_weights=strict_weights, overrides=overrides)
         self.seed = seed
         self.seconds = 0.0  # inside the tracker, for the last frame
-        self._loop = FrameLoop(self.spec.create_tracker())
+        self._tracker = self.spec.create_tracker()
+        self._loop = FrameLoop(self._tracker)
 
     def __repr__(self) -> str:
         return f"TrackerHandle({self.spec.name!r}, {self.spec.parameter_name!r})"
+
+    @property
+    def computing(self) -> dict[str, Any]:
+        """What computes, where the tracker has a choice: engine and threads."""
+        return dict(self._tracker.computing)
 
     def init(self, frame: np.ndarray, box: Iterable[float]) -> dict[str, Any]:
         """Starts on a target.
@@ -50,3 +66,10 @@ class TrackerHandle:
         result = self._loop.next(frame)
         self.seconds = result.seconds
         return result.output
+
+    def several(self) -> TargetGroup:
+        """For several targets in one video; its ``init`` and ``update`` take and give boxes by id.
+
+        It follows the first target with this handle's tracker, so use one or the other at a time.
+        """
+        return TargetGroup(self._tracker, self.seed)

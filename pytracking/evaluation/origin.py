@@ -37,7 +37,7 @@ def objection(folder: str | Path, sequence: Sequence, settings: str) -> str | No
     try:
         origin = json.loads(origin_file(folder, sequence.name).read_text(encoding="utf-8"))
         before, by = origin["data"], origin["settings"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return f"{sequence.name}: nothing says which data and settings this result is of"
     now = sequence.identity()
     if before != now:

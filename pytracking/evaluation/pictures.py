@@ -33,7 +33,7 @@ def sequence_row(sequence: Sequence, count: int, width: int, boxes: np.ndarray |
 def contact_sheet(
     sequences: Iterable[Sequence], boxes: dict[str, np.ndarray] | None = None, *, columns: int = 6, width: int = 240
 ) -> np.ndarray:
-    """One row a sequence.
+    """One row per sequence.
 
     Args:
         sequences: what to show.

@@ -1,6 +1,6 @@
 """A result folder and the runs that fill it, one after the other or at once.
 
-``run.json`` speaks for the whole folder, so all results of it have the same settings. Any number of runs with these
+``run.json`` describes the whole folder, so all results of it have the same settings. Any number of runs with these
 settings may work in it at once, on this machine or on others that share the disk: each result is written as a whole
 under the folder's lock, and the first that is complete stays. A run with other settings is refused; only ``overwrite``,
 while nobody else runs there, moves the old results to ``replaced/``. Nothing is deleted.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -37,8 +38,9 @@ from pytracking.evaluation.run_record import (
     write_record,
 )
 from pytracking.evaluation.sequence import Sequence
-from pytracking.evaluation.tracker import SequenceOutput, Tracker
-from pytracking.utils.files import lock, locked, open_lock, remove_stale_temporaries
+from pytracking.evaluation.tracker import Tracker
+from pytracking.evaluation.tracking import SequenceOutput
+from pytracking.utils.files import HAS_LOCKS, lock, locked, open_lock, remove_stale_temporaries
 
 SHOWN = 10  # entries of a long list in a message
 
@@ -79,14 +81,20 @@ class FolderRun:
         with self._running, folder_lock(self.folder):
             record = read_record(self.folder)
             if record is not None and error is None:  # an interrupted run has no end
-                write_record(self.folder, {**record, "end": now()})
+                try:
+                    write_record(self.folder, {**record, "end": now()})
+                except OSError as problem:
+                    warnings.warn(f"the results are complete, but the end of the run is not on record: {problem}",
+                                  stacklevel=2)
 
     def _begin(self) -> None:
-        remove_stale_temporaries(self.folder)
+        if HAS_LOCKS and lock(self._running, exclusive=True, wait=False):  # nobody else is at work here
+            remove_stale_temporaries(self.folder)
+        lock(self._running, exclusive=False)
         before, results = read_record(self.folder), result_names(self.folder)
         problems = changes(before, self._record) if before is not None else []
         if before is None and results:
-            problems = [f"they have no {RECORD_NAME} that can be read, so nobody can say what made them"]
+            problems = [f"they have no {RECORD_NAME} that can be read, so what made them is unknown"]
         if problems:
             self._replace(results, problems, whole_folder=True)
         elif before is not None:
@@ -164,7 +172,7 @@ def _check_still_ours(folder: Path, sequence: Sequence, settings: str) -> None:
 
 
 def move_away(folder: Path, results: Iterable[str]) -> Path:
-    """Moves results, with a copy of the record that spoke for them, to a new subfolder; returns it."""
+    """Moves results, with a copy of the record that describes them, to a new subfolder; returns it."""
     stamp, count = datetime.now(timezone.utc).strftime("%Y-%m-%d_%H%M%S"), 0
     while (target := folder / "replaced" / f"{stamp}_{count:02d}").exists():
         count += 1

@@ -1,7 +1,7 @@
 """The only reader and writer of result files.
 
 A result is ``<results>/<tracker>/<param>[_%03d]/<sequence>.txt`` (x y w h, tab-separated, two decimals, the first frame
-included), with ``<sequence>_time.txt`` (seconds a frame) and, for trackers that score themselves,
+included), with ``<sequence>_time.txt`` (seconds per frame) and, for trackers that score themselves,
 ``<sequence>_object_presence_scores.txt`` beside it. Readers also take commas, integers and other precisions.
 """
 from __future__ import annotations
@@ -10,17 +10,25 @@ from pathlib import Path
 
 import numpy as np
 
+from ltr.errors import UserError
 from ltr.sequence_files import NumberFileError, parse_table
 from pytracking.utils.files import write_text
 
 
-class ResultFileError(ValueError):
+class ResultFileError(UserError):
     """A result file that cannot be trusted; the message names the file and, where there is one, the line."""
 
 
-def result_dir(root: str | Path, tracker: str, param: str, run_id: int | None = None) -> Path:
+class ResultPath(type(Path())):
+    """A path that can also be used as text, as scripts written for pytracking do: ``results_dir + "/x.txt"``."""
+
+    def __add__(self, text: str) -> str:
+        return str(self) + text
+
+
+def result_dir(root: str | Path, tracker: str, param: str, run_id: int | None = None) -> ResultPath:
     """Folder of one run's results."""
-    return Path(root) / tracker / (param if run_id is None else f"{param}_{run_id:03d}")
+    return ResultPath(root) / tracker / (param if run_id is None else f"{param}_{run_id:03d}")
 
 
 def boxes_file(folder: str | Path, sequence_name: str) -> Path:

@@ -6,12 +6,15 @@ import functools
 import hashlib
 import json
 import platform
+import re
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from ltr.engine import choose_engine
+from ltr.errors import UserError
+from pytracking.evaluation.parameters import parameter_values
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.tracker import Tracker
 from pytracking.tracker.base import TrackerParams
@@ -27,7 +30,7 @@ PACKAGES = (
 IGNORED_PARAMETERS = {"debug", "device", "engine", "cpu_threads", "network_file", "stated"}
 
 
-class ChangedRunError(RuntimeError):
+class ChangedRunError(UserError):
     """The results of a folder are of other settings or other data than the run that would extend them."""
 
 
@@ -37,19 +40,21 @@ def run_record(tracker: Tracker) -> dict[str, Any]:
     A parameter that ``provenance`` does not name has the value that its class gives it.
     """
     params = tracker.get_parameters()
+    computing = {"device": "auto", "engine": "auto", "cpu_threads": None, **parameter_values(params)}
+    device = select_device(str(computing["device"]))
     weights = tracker.weights.file
     return {
         "tracker": tracker.name,
         "parameter": tracker.parameter_name,
         "run_id": tracker.run_id,
         "parameters": recorded_parameters(params),
-        "provenance": dict(sorted(params.provenance.items())),
+        "provenance": dict(sorted(getattr(params, "provenance", {}).items())),
         "weights": weights.name if weights else None,
         "weights_sha256": _digest(weights, weights.stat().st_mtime_ns) if weights else None,
         "seed": f"seed_for({tracker.run_id or 0}, sequence), e.g. {seed_for(tracker.run_id, 'demo')} for 'demo'",
-        "device": str(select_device(params.device)),
-        "engine": choose_engine(wanted_engine(params.engine), select_device(params.device)),
-        "cpu_threads": most_threads(params.cpu_threads),  # origin/ has what each result was really computed with
+        "device": str(device),
+        "engine": choose_engine(wanted_engine(computing["engine"]), device),
+        "cpu_threads": most_threads(computing["cpu_threads"]),  # origin/ has what each result was really computed with
         "machine": platform.platform(),
         "python": platform.python_version(),
         "packages": _versions(),
@@ -60,15 +65,18 @@ def run_record(tracker: Tracker) -> dict[str, Any]:
 
 def recorded_parameters(params: TrackerParams) -> dict[str, Any]:
     """Parameters by name, each as JSON holds it."""
-    names = [field.name for field in dataclasses.fields(params) if field.name != "provenance"]
-    return {name: _plain(getattr(params, name)) for name in names}
+    return {name: _plain(value) for name, value in parameter_values(params).items()}
 
 
 def read_record(folder: str | Path) -> dict[str, Any] | None:
-    """The record of a result folder; None where there is none, or none that can be read."""
+    """The record of a result folder; None where there is none, or none that makes sense.
+
+    Raises:
+        OSError: the disk does not give it: it may be there, so nothing must be concluded.
+    """
     try:
         record = json.loads((Path(folder) / RECORD_NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) and isinstance(record.get("parameters"), dict) else None
 
@@ -106,7 +114,9 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))  # where an object lies in memory is not a setting
 
 
 @functools.lru_cache

@@ -2,16 +2,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from ltr.errors import UserError
 from pytracking.evaluation.origin import is_this_runs
 from pytracking.evaluation.result_folder import FolderRun
 from pytracking.evaluation.sequence import Sequence
+from pytracking.evaluation.tasks import Outcome, Task, TaskRunner
 from pytracking.evaluation.tracker import Tracker
-from pytracking.evaluation.workers import Outcome, Task, TaskRunner, WorkerPool
+from pytracking.evaluation.workers import WorkerPool
 from pytracking.utils.files import write_text
 from pytracking.utils.progress import progress_bar
 from pytracking.utils.threads import threads_of_each
@@ -21,7 +23,7 @@ class Pool(Protocol):
     """Whatever runs tasks: the processes of this machine, or a cluster."""
 
     def run(self, tasks: list[Task], progress: Callable[[Task, int], None]) -> Iterator[Outcome]:
-        """Yields outcomes as tasks end; ``progress`` hears the frames done of each running task."""
+        """Yields outcomes as tasks end; ``progress`` is called with each running task and its frames done."""
 
 
 @dataclass
@@ -31,7 +33,7 @@ class Failure:
     tracker: Tracker
     sequence: Sequence
     message: str  # last line of the traceback
-    log_file: Path
+    log_file: Path | None  # None where it could not be written
 
 
 @dataclass
@@ -49,16 +51,18 @@ class RunReport:
         lines = [*self.notes, counts]
         for failure in self.failures:
             lines.append(f"  FAILED {failure.tracker.display_name} on {failure.sequence.name}: {failure.message}")
-            lines.append(f"         traceback in {failure.log_file}")
+            if failure.log_file is not None:
+                lines.append(f"         traceback in {failure.log_file}")
         return "\n".join(lines)
 
 
 def run_dataset(
     dataset: Iterable[Sequence],
     trackers: Iterable[Tracker],
-    threads: int = 0,
-    *,
     debug: int = 0,
+    threads: int = 0,
+    visdom_info: dict[str, Any] | None = None,
+    *,
     rerun: bool = False,
     overwrite: bool = False,
     overrides: dict[str, Any] | None = None,
@@ -74,12 +78,13 @@ def run_dataset(
     Args:
         dataset: the sequences.
         trackers: the trackers.
-        threads: number of worker processes; 0 runs in this process.
         debug: the trackers' debug level.
+        threads: number of worker processes; 0 runs in this process.
+        visdom_info: taken and not used, so that calls written for pytracking run.
         rerun: compute everything again, with the settings that the results there have.
         overwrite: move results of other settings or other data to the folder's subfolder ``replaced``.
         overrides: parameters to change for every tracker.
-        progress: show a bar and a line a sequence.
+        progress: show a bar, and a line per sequence.
         pool: what runs the tasks instead of ``threads`` processes of this machine, for instance a cluster.
 
     Raises:
@@ -87,8 +92,8 @@ def run_dataset(
             ``overwrite`` is not given.
     """
     if threads < 0:
-        raise ValueError(f"threads must be 0 or more, not {threads}")
-    sequences = list(dataset)
+        raise UserError(f"threads must be 0 or more, not {threads}")
+    sequences = [one for sequence in dataset for one in sequence.by_object()]
     _check_unique_names(sequences)
     overrides = {**(overrides or {}), **({"debug": debug} if debug else {})}
     trackers = [tracker.with_overrides(overrides) for tracker in trackers]
@@ -107,6 +112,13 @@ def run_dataset(
                     _note(outcome, report)
                     bar.finished(outcome)
     return report
+
+
+def run_sequence(
+    seq: Sequence, tracker: Tracker, debug: int = 0, visdom_info: dict[str, Any] | None = None
+) -> RunReport:
+    """:func:`run_dataset` for one sequence and one tracker."""
+    return run_dataset([seq], [tracker], debug, visdom_info=visdom_info)
 
 
 def _outcomes(tasks: list[Task], threads: int, bar: _Progress, pool: Pool | None) -> Iterator[Outcome]:
@@ -132,12 +144,16 @@ def _note(outcome: Outcome, report: RunReport) -> None:
     task = outcome.task
     log_file = task.tracker.results_dir / "logs" / f"{task.sequence.name}.log"
     if outcome.error is None:
-        log_file.unlink(missing_ok=True)
+        with suppress(OSError):
+            log_file.unlink(missing_ok=True)
         report.computed += not outcome.kept
         report.kept += outcome.kept
     else:
-        write_text(log_file, outcome.error)
         message = outcome.error.strip().splitlines()[-1]
+        try:
+            write_text(log_file, outcome.error)
+        except OSError as error:  # a full disk, perhaps what the sequence failed by: the others go on
+            message, log_file = f"{message} (its log could not be written: {error})", None
         report.failures.append(Failure(task.tracker, task.sequence, message, log_file))
 
 
@@ -145,7 +161,7 @@ def _check_unique_names(sequences: list[Sequence]) -> None:
     names = [sequence.name for sequence in sequences]
     double = sorted({name for name in names if names.count(name) > 1})
     if double:
-        raise ValueError(f"sequences with the same name would overwrite each other's results: {', '.join(double)}")
+        raise UserError(f"sequences with the same name would overwrite each other's results: {', '.join(double)}")
 
 
 class _Progress:
@@ -171,7 +187,7 @@ class _Progress:
         self._bar.close()
 
     def frames(self, task: Task, frames: int) -> None:
-        """So many frames of a task are done."""
+        """This many frames of a task are done."""
         self._bar.update(frames - self._seen[id(task)])
         self._seen[id(task)] = frames
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.utils.image_io import ImageReadError, read_image
 
 
-class SequenceError(ValueError):
+class SequenceError(UserError):
     """A sequence that cannot be evaluated; the message names it and its file."""
 
 
@@ -75,7 +76,7 @@ class Sequence:
         if len(boxes) not in (1, len(self.frames)):
             raise SequenceError(
                 f"{self.label}: {len(boxes)} ground-truth rows for {len(self.frames)} frames; "
-                "give one row a frame (NaN,NaN,NaN,NaN where the target is absent) or the first box alone"
+                "give one row per frame (NaN,NaN,NaN,NaN where the target is absent) or the first box alone"
             )
 
     def __len__(self) -> int:
@@ -87,6 +88,18 @@ class Sequence:
     def init_info(self) -> dict[str, Any]:
         """What a tracker gets for its first frame: ``init_bbox`` as a list of four floats."""
         return {"init_bbox": self.ground_truth_rect[0].tolist()}
+
+    def frame_info(self, frame_num: int) -> dict[str, Any]:
+        """:meth:`init_info` for the first frame (0), nothing for the others."""
+        return self.init_info() if frame_num == 0 else {}
+
+    def init_bbox(self, frame_num: int = 0) -> list[float] | None:
+        """The box that a tracker starts on in a frame, if one does."""
+        return self.frame_info(frame_num).get("init_bbox")
+
+    def by_object(self) -> list[Sequence]:
+        """One sequence per object; here this one. What has several objects overrides it."""
+        return [self]
 
     def identity(self) -> dict[str, Any]:
         """What tells this sequence from another of its name: frames, their size, and the box a tracker starts on.
@@ -120,15 +133,23 @@ class Sequence:
             raise ImageReadError(f"{error} (frame {index + 1} of sequence '{self.name}')") from error
 
 
-class SequenceList(list):
-    """A list of sequences that also takes a name as index and stays a SequenceList when added or sliced."""
+class UnknownSequenceError(UserError, KeyError):
+    """A name that no sequence of a list has."""
 
-    def __getitem__(self, key: int | slice | str) -> Sequence | SequenceList:
+
+class SequenceList(list):
+    """A list of sequences that also takes a name or a list of numbers as index, and stays a SequenceList when added or
+    sliced.
+    """
+
+    def __getitem__(self, key: int | slice | str | list[int] | tuple[int, ...]) -> Sequence | SequenceList:
         if isinstance(key, str):
             for sequence in self:
                 if sequence.name == key:
                     return sequence
-            raise KeyError(f"no sequence '{key}'; there are: {', '.join(self.names) or 'none'}")
+            raise UnknownSequenceError(f"no sequence '{key}'; there are: {', '.join(self.names) or 'none'}")
+        if isinstance(key, (list, tuple)):
+            return SequenceList([self[each] for each in key])
         item = super().__getitem__(key)
         return SequenceList(item) if isinstance(key, slice) else item
 

@@ -1,61 +1,21 @@
-"""Trackers by name: found on the package layout, given their weights, run on a sequence."""
+"""A tracker with its parameters, network and run: what is run, recorded and analysed."""
 from __future__ import annotations
 
 import copy
-import importlib
-import importlib.util
-import pkgutil
 from collections.abc import Callable, Iterable
-from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from ltr.errors import UserError
+from pytracking.evaluation.discovery import UnknownTrackerError, check_exists, load_parameters, tracker_class
 from pytracking.evaluation.environment import env_settings
-from pytracking.evaluation.frame_loop import FrameLoop
-from pytracking.evaluation.parameters import (  # noqa: F401  (the errors are looked for here)
-    FallbackWeightsWarning,
-    MissingWeightsError,
-    UnknownParameterError,
-    Weights,
-    resolve_parameters,
-)
+from pytracking.evaluation.networks import Weights
+from pytracking.evaluation.parameters import resolve_parameters
 from pytracking.evaluation.results import result_dir
 from pytracking.evaluation.run_folders import list_runs
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.sequence import Sequence
-from pytracking.utils.names import unknown_name_message
-from pytracking.utils.read_ahead import read_ahead
-
-
-class UnknownTrackerError(ValueError):
-    """A tracker or parameter name that does not exist."""
-
-
-@dataclass
-class SequenceOutput:
-    """What a tracker said about one sequence."""
-
-    boxes: np.ndarray  # (n, 4), x y w h; the first is the given one
-    times: np.ndarray  # (n,), seconds inside the tracker; the first is the initialisation
-    scores: np.ndarray | None  # (n,), the tracker's own score, NaN where it gave none; None: it never did
-    computing: dict[str, Any] = field(default_factory=dict)  # engine and threads, where the tracker has a choice
-
-
-def tracker_names() -> list[str]:
-    """Trackers that exist in ``pytracking.tracker``."""
-    package = importlib.import_module("pytracking.tracker")
-    return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg)
-
-
-def parameter_names(tracker: str) -> list[str]:
-    """Parameter files that exist for a tracker."""
-    if importlib.util.find_spec(f"pytracking.parameter.{tracker}") is None:
-        return []
-    package = importlib.import_module(f"pytracking.parameter.{tracker}")
-    return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+from pytracking.evaluation.tracking import SequenceOutput, track_sequence
 
 
 class Tracker:
@@ -87,7 +47,7 @@ class Tracker:
         overrides: dict[str, Any] | None = None,
     ) -> None:
         if run_id is not None and (not isinstance(run_id, int) or run_id < 0):
-            raise ValueError(f"run_id must be None or an integer >= 0, not {run_id!r}")
+            raise UserError(f"run_id must be None or an integer >= 0, not {run_id!r}")
         self.name = name
         self.parameter_name = parameter_name
         self.run_id = run_id
@@ -102,18 +62,13 @@ class Tracker:
         return f"Tracker({self.name!r}, {self.parameter_name!r}, run_id={self.run_id})"
 
     def _exists(self) -> bool:
-        """Whether it can run; False for somebody else's results, which can only be analysed."""
-        foreign = env_settings().results_path / self.name
-        if self.name not in tracker_names():
-            if foreign.is_dir():
+        """Whether it can run; False for results from elsewhere, which can only be analysed."""
+        try:
+            check_exists(self.name, self.parameter_name)
+        except UnknownTrackerError:
+            if list_runs(env_settings().results_path / self.name, self.parameter_name):
                 return False
-            raise UnknownTrackerError(unknown_name_message("tracker", self.name, tracker_names()))
-        parameters = parameter_names(self.name)
-        if self.parameter_name not in parameters:
-            if list_runs(foreign, self.parameter_name):
-                return False
-            kind = f"parameter file of tracker '{self.name}' called"
-            raise UnknownTrackerError(unknown_name_message(kind, self.parameter_name, parameters))
+            raise
         return True
 
     @property
@@ -128,6 +83,13 @@ class Tracker:
     def weights(self) -> Weights:
         """The network that this tracker runs on."""
         return self._resolve()[1]
+
+    def file_parameters(self) -> Any:
+        """What the parameter file says, before a user and the network have had their say."""
+        if not self.runnable:
+            name = f"'{self.name}/{self.parameter_name}'"
+            raise UnknownTrackerError(f"{name} has results but no code here: it can be analysed, not run")
+        return load_parameters(self.name, self.parameter_name)
 
     def get_parameters(self, overrides: dict[str, Any] | None = None) -> Any:
         """The parameters that really run: the file's, a user's, the network's, and where each comes from.
@@ -145,15 +107,30 @@ class Tracker:
         tracker.overrides, tracker._resolved = {**self.overrides, **overrides}, None
         return tracker
 
-    def create_tracker(self, overrides: dict[str, Any] | None = None) -> Any:
-        """A new tracker object (:class:`pytracking.tracker.base.BaseTracker`)."""
-        params = self.get_parameters(overrides)
-        return importlib.import_module(f"pytracking.tracker.{self.name}").get_tracker_class()(params)
+    @property
+    def segmentation_dir(self) -> Path:
+        """Folder of this run's masks, for trackers that make some."""
+        return env_settings().segmentation_path / self.name / self.results_dir.name
+
+    @property
+    def tracker_class(self) -> type | None:
+        """The tracker's class; None for results from elsewhere."""
+        return tracker_class(self.name) if self.runnable else None
+
+    def create_tracker(self, params: Any = None) -> Any:
+        """A new tracker object (:class:`pytracking.tracker.base.BaseTracker`).
+
+        Args:
+            params: parameters to change by name, or all of them as :meth:`get_parameters` gives them.
+        """
+        if params is None or isinstance(params, dict):
+            params = self.get_parameters(params)
+        return tracker_class(self.name)(params)
 
     def _resolve(self) -> tuple[Any, Weights]:
         if self._resolved is None:
             self._resolved = resolve_parameters(
-                self._load_parameters(),
+                self.file_parameters(),
                 f"{self.name}/{self.parameter_name}",
                 overrides=self.overrides,
                 network=self.network,
@@ -165,6 +142,7 @@ class Tracker:
         self,
         sequence: Sequence,
         *,
+        debug: int | None = None,
         tracker: Any = None,
         overrides: dict[str, Any] | None = None,
         progress: Callable[[int], None] | None = None,
@@ -173,19 +151,15 @@ class Tracker:
 
         Args:
             sequence: what to track.
+            debug: debug level, where ``tracker`` is None; None takes the parameters'.
             tracker: an object from :meth:`create_tracker` to use again (its network stays loaded); None makes one.
             overrides: parameters to change, where ``tracker`` is None.
             progress: called with the number of frames done.
         """
+        if debug is not None:
+            overrides = {**(overrides or {}), "debug": int(debug)}
         tracker = self.create_tracker(overrides) if tracker is None else tracker
         return track_sequence(tracker, sequence, seed=seed_for(self.run_id, sequence.name), progress=progress)
-
-    def _load_parameters(self) -> Any:
-        if not self.runnable:
-            raise UnknownTrackerError(
-                f"'{self.name}/{self.parameter_name}' has results but no code here: it can be analysed, not run"
-            )
-        return importlib.import_module(f"pytracking.parameter.{self.name}.{self.parameter_name}").parameters()
 
 
 def trackerlist(
@@ -198,31 +172,3 @@ def trackerlist(
     if run_ids is None or isinstance(run_ids, int):
         run_ids = [run_ids]
     return [Tracker(name, parameter_name, run_id, display_name) for run_id in run_ids]
-
-
-def track_sequence(
-    tracker: Any, sequence: Sequence, *, seed: int = 0, progress: Callable[[int], None] | None = None
-) -> SequenceOutput:
-    """Runs a tracker object over a sequence.
-
-    Only the time inside the tracker is counted, not the reading of frames.
-
-    Raises:
-        BoxError, FrameError, ImageReadError, TrackerOutputError: naming sequence, frame and file.
-    """
-    loop = FrameLoop(tracker)
-    boxes = np.empty((len(sequence), 4))
-    times = np.empty(len(sequence))
-    scores = np.full(len(sequence), np.nan)
-    with closing(read_ahead(map(sequence.load_frame, range(1, len(sequence))))) as images:
-        for index in range(len(sequence)):
-            if index == 0:
-                result = loop.start_sequence(sequence, seed)
-            else:
-                where = f"frame {index + 1} of sequence '{sequence.name}' ({sequence.frames[index]})"
-                result = loop.next(next(images), where)
-            boxes[index], times[index] = result.box, result.seconds
-            scores[index] = np.nan if result.score is None else result.score
-            if progress is not None:
-                progress(index + 1)
-    return SequenceOutput(boxes, times, None if np.isnan(scores).all() else scores, dict(tracker.computing))

@@ -1,11 +1,13 @@
 """Processes that track sequences for the runner, and the messages between them.
 
 Each worker has its own pipe. If the runner dies, even by ``kill -9``, the worker's next message fails and it ends; if a
-worker dies, the runner sees its pipe close, counts the sequence as failed and starts another worker.
+worker dies, at whatever moment, the runner sees its pipe close, counts its sequence as failed and starts another one.
+Only where no worker can start at all does the run end.
 """
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import signal
 import time
 import traceback
@@ -13,71 +15,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any
 
-from pytracking.evaluation.origin import is_this_runs
-from pytracking.evaluation.result_folder import store_result
-from pytracking.evaluation.results import boxes_file
-from pytracking.evaluation.sequence import Sequence
-from pytracking.evaluation.tracker import FallbackWeightsWarning, Tracker
-from pytracking.utils.memory import peak_memory_mib, reset_peak_memory
+from ltr.errors import UserError
+from pytracking.evaluation.networks import FallbackWeightsWarning
+from pytracking.evaluation.tasks import Outcome, Task, TaskRunner
 from pytracking.utils.threads import thread_variables
 
 REPORT_INTERVAL = 0.2  # seconds between two messages about progress
 SHUTDOWN_GRACE = 2.0  # seconds a worker gets to end before it is killed
-
-
-@dataclass
-class Task:
-    """One sequence for one tracker."""
-
-    tracker: Tracker
-    sequence: Sequence
-    settings: str  # digest of what the result folder's record says
-    rerun: bool = False  # replace a result that is there
-
-
-@dataclass
-class Outcome:
-    """How a task ended."""
-
-    task: Task
-    seconds: float = 0.0  # inside the tracker
-    error: str | None = None  # the traceback, if it failed
-    kept: bool = False  # another run had stored the result meanwhile
-
-
-class TaskRunner:
-    """Runs tasks one after the other and keeps the last tracker's network loaded."""
-
-    def __init__(self) -> None:
-        self._tracker = None
-        self._key: tuple | None = None
-
-    def run(self, task: Task, progress: Callable[[int], None] | None = None) -> Outcome:
-        """Tracks the sequence and stores the result, unless another run in the same folder has done so."""
-        folder, sequence = task.tracker.results_dir, task.sequence
-        try:
-            if task.rerun:
-                boxes_file(folder, sequence.name).unlink(missing_ok=True)  # if this fails, nothing must look complete
-            elif is_this_runs(folder, sequence, task.settings):
-                return Outcome(task, kept=True)
-            reset_peak_memory()
-            output = task.tracker.run_sequence(sequence, tracker=self._tracker_for(task), progress=progress)
-            memory = peak_memory_mib()
-            stored = store_result(folder, sequence, task.settings, output, memory, replace=task.rerun)
-        except Exception:
-            self._key = self._tracker = None  # its state is unknown now
-            return Outcome(task, error=traceback.format_exc())
-        return Outcome(task, seconds=float(output.times.sum()), kept=not stored)
-
-    def _tracker_for(self, task: Task) -> Any:
-        key = (task.tracker.name, task.tracker.parameter_name, task.tracker.network, repr(task.tracker.overrides))
-        if key != self._key:
-            self._tracker = None  # frees the old network first
-            self._tracker = task.tracker.create_tracker()
-            self._key = key
-        return self._tracker
 
 
 def _work(pipe: Connection, torch_threads: int, runner_class: type) -> None:
@@ -90,11 +35,20 @@ def _work(pipe: Connection, torch_threads: int, runner_class: type) -> None:
     cv2.setNumThreads(torch_threads)
     runner = runner_class()
     try:
-        while (task := pipe.recv()) is not None:
-            outcome = runner.run(task, _throttled(pipe))
+        pipe.send(("ready", 0, None))
+        while True:
+            content = pipe.recv_bytes()
+            try:
+                outcome = runner.run(pickle.loads(content), _throttled(pipe))
+            except Exception:  # such as a class of the user's that only the runner's process knows
+                outcome = Outcome(None, error=traceback.format_exc())
             pipe.send(("kept" if outcome.kept else "done", outcome.seconds, outcome.error))
     except (EOFError, OSError, RunnerGone):
         pass  # nobody waits for the result
+
+
+class WorkerStartError(UserError, RuntimeError):
+    """No worker process can start."""
 
 
 class RunnerGone(BaseException):
@@ -121,6 +75,7 @@ class _Worker:
     process: multiprocessing.process.BaseProcess
     pipe: Connection
     task: Task | None = None
+    ready: bool = False  # has it ever spoken
 
 
 class WorkerPool:
@@ -135,6 +90,7 @@ class WorkerPool:
     def __init__(self, workers: int, torch_threads: int, runner_class: type = TaskRunner) -> None:
         self._torch_threads = torch_threads
         self._runner_class = runner_class
+        self._any_ready = False
         self._workers = [self._start() for _ in range(workers)]
 
     def __enter__(self) -> WorkerPool:
@@ -152,31 +108,46 @@ class WorkerPool:
             worker.pipe.close()
 
     def run(self, tasks: list[Task], progress: Callable[[Task, int], None]) -> Iterator[Outcome]:
-        """Yields outcomes as tasks end; ``progress`` hears the frames done of each running task."""
+        """Yields outcomes as tasks end; ``progress`` is called with each running task and its frames done."""
         waiting = list(reversed(tasks))
-        for worker in self._workers:
-            self._give(worker, waiting)
+        for worker in list(self._workers):
+            yield from self._give(worker, waiting)
         while busy := {worker.pipe: worker for worker in self._workers if worker.task is not None}:
-            for pipe in wait(list(busy)):
-                worker = busy[pipe]
+            for ready in wait(list(busy)):
+                worker = busy[ready]
                 try:
-                    kind, value, error = pipe.recv()
+                    kind, value, error = worker.pipe.recv()
                 except (EOFError, OSError):
-                    yield Outcome(worker.task, error=self._obituary(worker))
-                    self._workers[self._workers.index(worker)] = worker = self._start()
-                    self._give(worker, waiting)
+                    yield Outcome(worker.task, error=self._exit_reason(worker))
+                    yield from self._give(self._replace(worker), waiting)
                     continue
+                worker.ready = self._any_ready = True
                 if kind == "frames":
                     progress(worker.task, value)
-                else:
+                elif kind != "ready":
                     task, worker.task = worker.task, None
                     yield Outcome(task, value, error, kept=kind == "kept")
-                    self._give(worker, waiting)
+                    yield from self._give(worker, waiting)
 
-    def _give(self, worker: _Worker, waiting: list[Task]) -> None:
-        worker.task = waiting.pop() if waiting else None
-        if worker.task is not None:
-            worker.pipe.send(worker.task)
+    def _give(self, worker: _Worker, waiting: list[Task]) -> Iterator[Outcome]:
+        """Sends the next task; the outcomes of those whose worker died while it received them."""
+        worker.task = None
+        while waiting:
+            task = waiting.pop()
+            try:
+                worker.pipe.send(task)
+            except OSError:
+                yield Outcome(task, error=self._exit_reason(worker))
+                worker = self._replace(worker)
+            except Exception:  # it cannot be pickled
+                yield Outcome(task, error=traceback.format_exc())
+            else:
+                worker.task = task
+                return
+
+    def _replace(self, worker: _Worker) -> _Worker:
+        self._workers[self._workers.index(worker)] = new = self._start()
+        return new
 
     def _start(self) -> _Worker:
         context = multiprocessing.get_context("spawn")  # CUDA and threads do not survive a fork
@@ -187,10 +158,24 @@ class WorkerPool:
         theirs.close()  # so that the pipe closes when the worker dies
         return _Worker(process, ours)
 
-    def _obituary(self, worker: _Worker) -> str:
+    def _exit_reason(self, worker: _Worker) -> str:
         worker.process.join()
         worker.pipe.close()
         code = worker.process.exitcode
-        reason = f"signal {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}"
-        hint = "; killed from outside, perhaps because memory ran out" if code == -signal.SIGKILL else ""
+        if not self._any_ready and code is not None and code > 0:
+            raise WorkerStartError(
+                f"worker processes end before they begin (exit code {code}; what they printed says why). In a script "
+                "of your own the call must stand below `if __name__ == \"__main__\":`, because every worker imports "
+                "the script; or use threads=0, which needs no workers."
+            )
+        killed = code == -getattr(signal, "SIGKILL", 9)
+        reason = f"signal {_signal_name(-code)}" if code and code < 0 else f"exit code {code}"
+        hint = "; killed from outside, perhaps because memory ran out" if killed else ""
         return f"the worker process died ({reason}{hint})\n"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # not one of this system's
+        return str(number)

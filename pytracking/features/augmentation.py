@@ -14,6 +14,8 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from pytracking.utils.upstream import upstream_names
+
 Warp = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -103,3 +105,6 @@ def dropout_copies(features: torch.Tensor, count: int, probability: float, gener
     keep = torch.rand(count, features.shape[1], generator=generator) >= probability
     mask = keep.to(features) / (1 - probability)
     return features * mask[:, :, None, None]
+
+
+__getattr__ = upstream_names(__name__)

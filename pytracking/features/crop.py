@@ -76,13 +76,53 @@ def sample_patch(
     Returns:
         The patch (1, 3, h, w), float32 in 0..255, in channels-last memory; and where it lies in the frame.
     """
-    _check_arguments(image, convention, border)
+    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
+        raise ValueError(f"image must be an RGB uint8 array (h, w, 3), got {image.dtype} {image.shape}")
     output_size = np.asarray(output_size, dtype=np.int64)
     size = np.float32(scale) * output_size.astype(np.float32)
+    return sample_rectangle(
+        image,
+        center,
+        size,
+        output_size,
+        convention=convention,
+        border=border,
+        max_scale_change=max_scale_change,
+        device=device,
+        fast=fast,
+    )
+
+
+def sample_rectangle(
+    image: np.ndarray,
+    center: np.ndarray,
+    size: np.ndarray,
+    output_size: np.ndarray | None,
+    *,
+    convention: Convention = "new",
+    border: BorderMode = "replicate",
+    max_scale_change: float | None = None,
+    device: torch.device | str = "cpu",
+    fast: bool = False,
+) -> tuple[torch.Tensor, Crop]:
+    """:func:`sample_patch` of a rectangle of any shape.
+
+    Args:
+        image: (h, w, 3) of any type.
+        center: see :func:`sample_patch`, as for everything that is not here.
+        size: (h, w) in frame pixels, float32.
+        output_size: (h, w) of the patch, int64; None leaves the pixels as they are.
+        convention: of the corners.
+        border: what to do where the rectangle leaves the frame.
+        max_scale_change: of the inside modes.
+        device: where the patch is wanted.
+        fast: resize with OpenCV.
+    """
+    _check_choices(convention, border)
     if border != "replicate":
         size = _shrink_to_fit(size, image.shape[:2], border, max_scale_change)
     # Large crops are thinned out before they are resized, so that the resizing never reads more than 2x2 of its input.
-    step = max(int(np.min(size / output_size) - 0.1), 1)
+    step = 1 if output_size is None else max(int(np.min(size / output_size) - 0.1), 1)
     pixel = np.trunc(center).astype(np.int64)
     phase = pixel % step
     pixel = (pixel - phase) // step  # position in the thinned image
@@ -91,13 +131,11 @@ def sample_patch(
     if border != "replicate":
         top_left, bottom_right = _move_inside(top_left, bottom_right, grid)
     pixels = _read(image, top_left, bottom_right, phase, step, grid)
-    patch = _resize(pixels, output_size, device, fast)
+    patch = _resize(pixels, np.array(pixels.shape[:2]) if output_size is None else output_size, device, fast)
     return patch, Crop(step * top_left, step * bottom_right)
 
 
-def _check_arguments(image: np.ndarray, convention: str, border: str) -> None:
-    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
-        raise ValueError(f"image must be an RGB uint8 array (h, w, 3), got {image.dtype} {image.shape}")
+def _check_choices(convention: str, border: str) -> None:
     if convention not in CONVENTIONS:
         raise ValueError(f"convention must be one of {CONVENTIONS}, got {convention!r}")
     if border not in BORDER_MODES:

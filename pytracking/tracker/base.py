@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class TrackerParams(metaclass=_NotesWhatIsStated):
     network_file: Path | None = None  # the file found for one of the two; set by pytracking.evaluation.Tracker
     debug: int = 0  # 0: nothing; larger numbers: more views
 
+    vot_anno_conversion_type: ClassVar[str] = "preserve_area"  # how VOT's polygons become boxes, or "union"
+
     def __setattr__(self, name: str, value: Any) -> None:
         stated = hasattr(self, name) and name != "provenance"  # the first assignment is the constructor's
         object.__setattr__(self, name, value)
@@ -69,7 +71,7 @@ def with_values(params: Params, values: dict[str, Any], source: str) -> Params:
 
 
 def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
-    """The parameters with a network's recommendations for those that nobody has stated.
+    """The parameters with a network's recommendations for those that neither file nor user states.
 
     The recommendations are ``metadata["tracker"]`` of the network's file. :mod:`pytracking.evaluation.parameters`
     applies them; a tracker object that is made without it takes its parameters as they are.
@@ -124,6 +126,8 @@ class BaseTracker:
 
     needs_ground_truth = False  # True: info["ground_truth"] of the first frame holds the boxes of all frames
 
+    visdom: Any = None  # trackers written for pytracking ask for it; here it is never there
+
     computing: Mapping[str, Any] = MappingProxyType({})  # for records: engine and threads, where there is a choice
 
     def __init__(self, params: TrackerParams) -> None:
@@ -142,6 +146,14 @@ class BaseTracker:
         """
         raise NotImplementedError
 
+    def predicts_segmentation_mask(self) -> bool:
+        """Whether outputs have masks; trackers written for pytracking may."""
+        return False
+
+    def another(self) -> BaseTracker:
+        """A tracker of another target with the same parameters; it shares what does not change, such as a network."""
+        return type(self)(self.params)
+
     def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
         """Finds the target in the next frame.
 
@@ -155,3 +167,28 @@ class BaseTracker:
             the online learner: ``updated``, ``rank``, ``nbytes``, ``loss``).
         """
         raise NotImplementedError
+
+
+class StagedTracker(BaseTracker):
+    """A tracker that stops wherever patches have to go through its network, so that those of several targets can go
+    through it together; :mod:`pytracking.evaluation.targets` does that.
+    """
+
+    def stages(
+        self, image: np.ndarray, info: dict[str, Any] | None = None
+    ) -> Generator[Any, dict[str, Any], dict[str, Any]]:
+        """:meth:`track` in stages: yields patches (n, 3, h, w), is sent their features, returns the output."""
+        raise NotImplementedError
+
+    def extract(self, patches: Any) -> dict[str, Any]:
+        """Features by name, each (n, ...), of patches (n, 3, h, w) of any of the trackers that share the network."""
+        raise NotImplementedError
+
+    def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
+        stages = self.stages(image, info)
+        patches = next(stages)
+        while True:
+            try:
+                patches = stages.send(self.extract(patches))
+            except StopIteration as end:
+                return end.value

@@ -1,0 +1,4 @@
+"""Small things that several packages share."""
+from pytracking.utils.upstream import upstream_names
+
+__getattr__ = upstream_names(__name__)

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from ltr.errors import UserError
 
-class BoxError(ValueError):
+
+class BoxError(UserError):
     """A box that no tracker can start on."""
 
 

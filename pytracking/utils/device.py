@@ -5,6 +5,8 @@ import os
 
 import torch
 
+from ltr.errors import UserError
+
 ENGINE_VARIABLE = "PYTRACKING_ENGINE"  # what --engine sets
 
 
@@ -12,7 +14,7 @@ def select_device(name: str = "auto") -> torch.device:
     """Turns a parameter such as ``"auto"`` or ``"cuda:1"`` into a device that exists.
 
     Raises:
-        ValueError: if the name is not a device, or this machine does not have it.
+        UserError: if the name is not a device, or this machine does not have it.
     """
     if name == "auto":
         if torch.cuda.is_available():
@@ -21,14 +23,14 @@ def select_device(name: str = "auto") -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise ValueError(f"device {name!r} is not a device; use 'auto', 'cpu', 'cuda', 'cuda:1' or 'mps'") from error
+        raise UserError(f"device {name!r} is not a device; use 'auto', 'cpu', 'cuda', 'cuda:1' or 'mps'") from error
     present = {
         "cpu": True,
         "cuda": torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count(),
         "mps": torch.backends.mps.is_available(),
     }.get(device.type, True)
     if not present:
-        raise ValueError(f"device {name!r} is not available on this machine; use 'auto' or 'cpu'")
+        raise UserError(f"device {name!r} is not available on this machine; use 'auto' or 'cpu'")
     return device
 
 

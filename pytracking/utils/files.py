@@ -8,7 +8,7 @@ import re
 import socket
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -17,41 +17,40 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
+HAS_LOCKS = fcntl is not None
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _counter = itertools.count()
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Gives a temporary path in the same folder, renamed to ``path`` when the block ends without an exception."""
+    """Gives a temporary path in the same folder, renamed to ``path`` when the block ends without an exception.
+
+    Raises:
+        OSError: that names ``path``, whatever the system said (a full disk does not say where).
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Host and process stand in the name for remove_stale_temporaries; the suffix stays last because OpenCV and
-    # matplotlib choose the format by it.
+    # Host and process keep names apart; the suffix stays last because OpenCV and matplotlib choose the format by it.
     temporary = path.with_name(f".{path.name}~{_HOST}~{os.getpid()}~{next(_counter)}{path.suffix}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         os.replace(temporary, path)
+    except OSError as error:
+        if error.filename is None or error.filename == str(temporary):
+            error.filename, error.filename2 = str(path), None
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # what went wrong before is worth more than this
+            temporary.unlink(missing_ok=True)
 
 
 def remove_stale_temporaries(folder: str | Path) -> None:
-    """Removes what processes of this machine that were killed left behind in a folder and below it."""
-    for path in Path(folder).rglob(f".*~{_HOST}~*~*"):
-        process = path.name.split("~")[-2]
-        if process.isdecimal() and not _is_alive(int(process)):
-            path.unlink(missing_ok=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+    """Removes what killed processes left in a folder and below it; call it while nobody else writes there."""
+    for path in Path(folder).rglob(".*~*~*~*"):
+        if path.name.split("~")[-2].isdecimal():
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
 
 
 @contextmanager

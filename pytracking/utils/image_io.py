@@ -11,6 +11,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.utils.files import replacing
 
 try:
@@ -21,7 +22,7 @@ except ImportError:
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp")
 
 
-class ImageReadError(OSError):
+class ImageReadError(UserError, OSError):
     """A frame that cannot be used; the message names the file."""
 
 

@@ -2,12 +2,38 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
-def unknown_name_message(kind: str, name: str, existing: Iterable[str]) -> str:
-    """Says that a name does not exist, which one is nearest, and which ones there are."""
-    existing = sorted(existing)
-    near = difflib.get_close_matches(name, existing, n=1, cutoff=0.5)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
+def unknown_name_message(
+    kind: str, name: str, existing: Iterable[str], *, senses: Mapping[str, str] | None = None, order: bool = True
+) -> str:
+    """Says that a name does not exist, which one is nearest, and which ones there are.
+
+    Args:
+        kind: what is named, e.g. "dataset".
+        name: what the user wrote.
+        existing: the names that there are.
+        senses: names that other programs give to the same things, e.g. ``{"lr": "learning_rate"}``.
+        order: list the names by their letters.
+    """
+    existing = sorted(existing) if order else list(existing)
+    near = nearest(name, existing, senses or {})
+    hint = f" Did you mean '{near}'?" if near else ""
     return f"there is no {kind} '{name}'.{hint} There are: {', '.join(existing) or 'none'}"
+
+
+def nearest(name: str, existing: list[str], senses: Mapping[str, str]) -> str | None:
+    """The name that was probably meant: by sense, by its letters, or by the words that it is made of."""
+    meant = senses.get(name.lower().replace("-", "_"))
+    if meant in existing:
+        return meant
+    close = difflib.get_close_matches(name, existing, n=1, cutoff=0.6)
+    if close:
+        return close[0]
+    words = set(name.lower().replace("-", "_").split("_"))
+    shared = {other: len(words & set(other.split("_"))) for other in existing}
+    best = max(shared, key=lambda other: (shared[other], -len(other)), default=None)
+    if best is not None and shared[best]:
+        return best
+    return next(iter(difflib.get_close_matches(name, existing, n=1, cutoff=0.5)), None)

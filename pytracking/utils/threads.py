@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 
+from ltr.errors import UserError
+
 VARIABLE = "PYTRACKING_CPU_THREADS"
 LIBRARY_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -32,13 +34,13 @@ def most_threads(asked: int | None = None) -> int:
         asked: the parameter ``cpu_threads``.
 
     Raises:
-        ValueError: if that is not a positive number.
+        UserError: if that is not a positive number.
     """
     if asked is None and os.environ.get(VARIABLE):
         asked = int(os.environ[VARIABLE]) if os.environ[VARIABLE].isdecimal() else 0
     if asked is not None:
         if not isinstance(asked, int) or asked < 1:
-            raise ValueError(f"cpu_threads (or {VARIABLE}) must be a whole number of at least 1, got {asked!r}")
+            raise UserError(f"cpu_threads (or {VARIABLE}) must be a whole number of at least 1, got {asked!r}")
         return asked
     # OpenMP allows a list, one number for each level of nesting; what it cannot read it ignores, and so do we.
     stated = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
@@ -49,15 +51,15 @@ def state_most_threads(count: int | None) -> None:
     """Makes a number hold in this process and those that it starts; None changes nothing.
 
     Raises:
-        ValueError: if the number is not positive.
+        UserError: if the number is not positive.
     """
     if count is not None:
         os.environ[VARIABLE] = str(most_threads(count))
 
 
 def threads_of_each(workers: int) -> int:
-    """Threads for each of this many processes, so that together they do not exceed the cores this process may use."""
-    return max(1, available_cores() // max(1, workers))
+    """Threads for each of this many processes: together no more than there are cores, each no more than it may use."""
+    return min(most_threads(), max(1, available_cores() // max(1, workers)))
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import cv2
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.utils.files import replacing
 
 SUFFIXES = (".mp4", ".webm", ".mkv", ".avi")
@@ -120,7 +121,7 @@ class VideoWriter:
     def __init__(self, path: str | Path, fps: float) -> None:
         self._path, self._fps = Path(path), fps
         if self._path.suffix.lower() not in SUFFIXES:
-            raise ValueError(f"video {path}: the name must end in {', '.join(SUFFIXES)}")
+            raise UserError(f"video {path}: the name must end in {', '.join(SUFFIXES)}")
         self._replacing = replacing(self._path)
         self._encoder: Encoder | None = None
         self._size = (0, 0)
@@ -153,7 +154,7 @@ class VideoWriter:
                 raise OSError(f"{self._path}: {error}; try a name that ends in .avi") from error
         if (width, height) != self._size:
             first = f"{self._size[0]}x{self._size[1]}"
-            raise ValueError(f"{self._path}: a frame of {width}x{height} after frames of {first}")
+            raise UserError(f"{self._path}: a frame of {width}x{height} after frames of {first}")
         if width % 2 or height % 2:  # H.264 halves the colours' resolution: it wants even sizes
             frame = cv2.copyMakeBorder(frame, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
         self._encoder.write(frame)

@@ -7,8 +7,10 @@ import sys
 import cv2
 import numpy as np
 
+from ltr.errors import UserError
 
-class NoBoxError(RuntimeError):
+
+class NoBoxError(UserError):
     """Nobody could say what to track."""
 
 

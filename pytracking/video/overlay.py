@@ -1,6 +1,7 @@
 """The box, the score and the speed, drawn on a frame."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import cv2
@@ -11,6 +12,10 @@ from pytracking.utils.legend import legend
 # RGB; a flag other than "normal" changes the box's colour, so that doubt is seen without reading
 FLAG_COLOURS = {"normal": (255, 140, 0), "hard_negative": (255, 215, 0), "uncertain": (80, 170, 255)}
 LOST_COLOUR = (200, 60, 60)
+# of targets by id: told apart also by the colour-blind (Okabe and Ito), and light enough for black letters
+TARGET_COLOURS = (
+    (255, 138, 61), (86, 180, 233), (0, 200, 140), (240, 228, 66), (230, 130, 190), (150, 150, 255), (213, 94, 0),
+)  # fmt: skip
 TRACKER_COLOURS = ((255, 138, 61), (86, 180, 233))  # first, second: as on the page
 
 
@@ -30,6 +35,38 @@ def draw_output(frame: np.ndarray, output: dict[str, Any], caption: str = "") ->
     if parts:
         _write_line(picture, "  ".join(parts))
     return picture
+
+
+def draw_targets(frame: np.ndarray, outputs: Mapping[int, dict[str, Any]], caption: str = "") -> np.ndarray:
+    """A copy of the frame with each target's box in its colour, with its id; a single target's as :func:`draw_output`.
+
+    Args:
+        frame: RGB uint8.
+        outputs: by target.
+        caption: a line at the top.
+    """
+    if list(outputs) == [1]:
+        return draw_output(frame, outputs[1], caption)
+    picture = frame.copy()
+    thickness, scale = max(1, round(frame.shape[1] / 300)), max(0.4, frame.shape[1] / 1200)
+    for target, output in outputs.items():
+        colour = target_colour(target)
+        x, y, w, h = (round(float(value)) for value in output["target_bbox"])
+        cv2.rectangle(picture, (x, y), (x + w, y + h), colour, thickness, cv2.LINE_AA)
+        doubt = "" if output.get("flag") in (None, "normal") else " " + output["flag"].replace("_", " ")
+        (width, height), base = cv2.getTextSize(f"{target}{doubt}", cv2.FONT_HERSHEY_SIMPLEX, scale, 1)
+        top = max(y - height - base - 2, 0)  # above the box, or inside where there is no room
+        cv2.rectangle(picture, (x, top), (x + width + 4, top + height + base + 2), colour, cv2.FILLED)
+        place = (x + 2, top + height + 1)
+        cv2.putText(picture, f"{target}{doubt}", place, cv2.FONT_HERSHEY_SIMPLEX, scale, (0, 0, 0), 1, cv2.LINE_AA)
+    if caption:
+        _write_line(picture, caption)
+    return picture
+
+
+def target_colour(target: int) -> tuple[int, int, int]:
+    """RGB; the same for the same id everywhere."""
+    return TARGET_COLOURS[(target - 1) % len(TARGET_COLOURS)]
 
 
 def _write_line(picture: np.ndarray, text: str) -> None:

@@ -5,6 +5,7 @@ import csv
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,19 @@ from pytracking.evaluation.results import boxes_file, scores_file, times_file, w
 from pytracking.utils.files import write_text
 
 COMPLETE = "end of the video"  # why a recording ended that has every frame
-COLUMNS = ("frame", "x", "y", "w", "h", "score", "flag", "seconds")
+COLUMNS = ("frame", "id", "x", "y", "w", "h", "score", "flag", "seconds")
 FLUSH_EVERY = 50  # frames
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class TargetFiles:
+    """The result files of one target."""
+
+    boxes: Path
+    times: Path
+    scores: Path | None
 
 
 @dataclass(frozen=True)
@@ -25,26 +37,29 @@ class Files:
 
     csv: Path
     json: Path
-    boxes: Path
-    times: Path
-    scores: Path | None
+    targets: dict[int, TargetFiles]
+    mot: Path | None
 
 
 class Recorder:
-    """Writes one row per frame to ``<name>.csv.part``, and every file when it is finished.
+    """Writes one row per frame and target to ``<name>.csv.part``, and every file when it is finished.
 
-    Results of another video of the same name are not replaced (``<name>-<digest>`` is used then), and neither are
-    complete results by incomplete ones (``<name>_partial``).
+    A single target's boxes are in ``<name>.txt``, those of several in ``<name>_<id>.txt``. Results of another video of
+    the same name are not replaced (``<name>-<digest>`` is used then), and neither are complete results by incomplete
+    ones (``<name>_partial``).
 
     Args:
         folder: for the files; made if need be.
         name: of the files.
         about: what the JSON says beside the rows (tracker, video, ...).
         first_frame: number of the first row's frame, counted from 1.
+        mot: whether to write ``<name>_mot.txt`` too.
     """
 
-    def __init__(self, folder: Path, name: str, about: dict[str, Any], first_frame: int = 1) -> None:
-        self._folder, self._about, self._first = Path(folder), about, first_frame
+    def __init__(
+        self, folder: Path, name: str, about: dict[str, Any], first_frame: int = 1, *, mot: bool = False
+    ) -> None:
+        self._folder, self._about, self._first, self._mot = Path(folder), about, first_frame, mot
         self._folder.mkdir(parents=True, exist_ok=True)
         other = self._recorded(name).get("video")
         if other is not None and other != about.get("video"):
@@ -56,13 +71,16 @@ class Recorder:
         self._writer.writerow(COLUMNS)
         self.frames = 0
 
-    def add(self, output: dict[str, Any], seconds: float) -> None:
-        """Notes the next frame."""
+    def add(self, outputs: Mapping[int, dict[str, Any]], seconds: float) -> None:
+        """Notes the next frame: each target's output by id, and the seconds for all of them, shared out equally."""
         self.frames += 1
-        score = output.get("score")
-        box = [f"{float(value):.2f}" for value in output["target_bbox"]]
-        shown = "" if score is None else f"{float(score):.6g}"
-        self._writer.writerow([self._first + self.frames - 1, *box, shown, output.get("flag") or "", f"{seconds:.6f}"])
+        share = f"{seconds / max(1, len(outputs)):.6f}"
+        for target, output in outputs.items():
+            score = output.get("score")
+            box = [f"{float(value):.2f}" for value in output["target_bbox"]]
+            shown = "" if score is None else f"{float(score):.6g}"
+            number = self._first + self.frames - 1
+            self._writer.writerow([number, target, *box, shown, output.get("flag") or "", share])
         if self.frames % FLUSH_EVERY == 0:
             self._stream.flush()
 
@@ -73,21 +91,19 @@ class Recorder:
             self._name += "_partial"
         with open(self.partial, newline="", encoding="utf-8") as stream:
             rows = list(csv.DictReader(stream))
-        boxes = np.array([[float(row[key]) for key in ("x", "y", "w", "h")] for row in rows]).reshape(-1, 4)
-        write_times(times_file(self._folder, self._name), np.array([float(row["seconds"]) for row in rows]))
-        scores = None
-        if any(row["score"] for row in rows):
-            scores = scores_file(self._folder, self._name)
-            write_scores(scores, np.array([float(row["score"] or "nan") for row in rows]))
-        files = Files(
-            csv=self._folder / f"{self._name}.csv",
-            json=self._folder / f"{self._name}.json",
-            boxes=boxes_file(self._folder, self._name),
-            times=times_file(self._folder, self._name),
-            scores=scores,
-        )
-        self._write_json(files.json, rows, ended)
-        write_boxes(files.boxes, boxes)
+        by_target: dict[int, list[Row]] = {}
+        for row in rows:
+            by_target.setdefault(int(row["id"]), []).append(row)
+        mot = self._folder / f"{self._name}_mot.txt" if self._mot else None
+        if mot is not None:
+            write_text(mot, "".join(map(_mot_line, rows)))
+        json_file = self._folder / f"{self._name}.json"
+        self._write_json(json_file, rows, ended)
+        targets = {}
+        for target, own in by_target.items():
+            name = self._name if list(by_target) == [1] else f"{self._name}_{target}"
+            targets[target] = _write_target(self._folder, name, own)
+        files = Files(self._folder / f"{self._name}.csv", json_file, targets, mot)
         os.replace(self.partial, files.csv)
         return files
 
@@ -103,7 +119,8 @@ class Recorder:
         frames = [
             {
                 "frame": int(row["frame"]),
-                "box": [float(row[key]) for key in ("x", "y", "w", "h")],
+                "id": int(row["id"]),
+                "box": _box(row),
                 "score": float(row["score"]) if row["score"] else None,
                 "flag": row["flag"] or None,
                 "seconds": float(row["seconds"]),
@@ -111,3 +128,23 @@ class Recorder:
             for row in rows
         ]
         write_text(path, json.dumps({**self._about, "ended": ended, "frames": frames}, indent=1) + "\n")
+
+
+def _box(row: Row) -> list[float]:
+    return [float(row[key]) for key in ("x", "y", "w", "h")]
+
+
+def _write_target(folder: Path, name: str, rows: list[Row]) -> TargetFiles:
+    """The files of one target; boxes last, as their presence means that the rest is there."""
+    scores = scores_file(folder, name) if any(row["score"] for row in rows) else None
+    files = TargetFiles(boxes_file(folder, name), times_file(folder, name), scores)
+    write_times(files.times, np.array([float(row["seconds"]) for row in rows]))
+    if scores is not None:
+        write_scores(scores, np.array([float(row["score"] or "nan") for row in rows]))
+    write_boxes(files.boxes, np.array([_box(row) for row in rows]))
+    return files
+
+
+def _mot_line(row: Row) -> str:
+    """frame, id, x, y, w, h, confidence, and three numbers that only matter in three dimensions."""
+    return ",".join([row["frame"], row["id"], *(row[key] for key in "xywh"), row["score"] or "1", "-1,-1,-1"]) + "\n"

@@ -10,14 +10,16 @@ from urllib.parse import urlsplit
 import cv2
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.utils.image_io import IMAGE_SUFFIXES, read_image
 
 STREAM_SCHEMES = ("rtsp", "rtsps", "rtmp", "http", "https", "udp", "tcp")
 DEMO_PREFIX = "demo:"  # demo:fish is a sequence of the demo dataset
 DEFAULT_FPS = 30.0  # where the source does not say
+FRAME_FOLDERS = ("img", "imgs", "color", "frames", "images")  # of sequences in datasets
 
 
-class VideoError(OSError):
+class VideoError(UserError, OSError):
     """A source that cannot be opened or read on; the message names the file and the frame."""
 
 
@@ -27,7 +29,7 @@ class FrameSource:
     Attributes:
         name: for files written about it.
         fps: frames per second of the recording.
-        length: number of frames, or None where nobody knows (a stream, a camera).
+        length: number of frames, or None where it is unknown (a stream, a camera).
     """
 
     name: str
@@ -57,7 +59,9 @@ class FolderSource(FrameSource):
     def __init__(self, folder: Path) -> None:
         files = [path for path in folder.iterdir() if path.suffix.lower() in IMAGE_SUFFIXES]
         if not files:
-            raise VideoError(f"folder {folder} holds no images ({', '.join(IMAGE_SUFFIXES)})")
+            inside = next((name for name in FRAME_FOLDERS if (folder / name).is_dir()), None)
+            hint = f"; its frames are in {folder / inside}: give that folder" if inside else ""
+            raise VideoError(f"folder {folder} holds no images ({', '.join(IMAGE_SUFFIXES)}){hint}")
         self._files = sorted(files, key=_by_number)
         self.name, self.fps, self.length = folder.resolve().name, DEFAULT_FPS, len(files)
 
@@ -128,6 +132,12 @@ class CaptureSource(FrameSource):
             self._capture.grab()
         return None
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the frames, as the file says."""
+        get = self._capture.get
+        return int(get(cv2.CAP_PROP_FRAME_WIDTH)), int(get(cv2.CAP_PROP_FRAME_HEIGHT))
+
     def close(self) -> None:
         self._capture.release()
 
@@ -168,7 +178,7 @@ def _why_not(target: str | int) -> str:
     if isinstance(target, int):
         return "there is no such camera, or another program uses it"
     if urlsplit(target).scheme.lower() in STREAM_SCHEMES:
-        return "nobody answers there, or OpenCV was built without this protocol"
+        return "no answer from there, or OpenCV was built without this protocol"
     return "OpenCV cannot decode it; convert it, e.g. with: ffmpeg -i INPUT -pix_fmt yuv420p OUTPUT.mp4"
 
 

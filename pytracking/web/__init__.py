@@ -1,1 +1,1 @@
-"""A page in the browser that tracks one's own video; started by ``python -m pytracking serve``."""
+"""A page in the browser that tracks your own video; started by ``pytracking serve``."""

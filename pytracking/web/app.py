@@ -5,6 +5,7 @@ import contextlib
 import secrets
 import tempfile
 from collections.abc import AsyncIterator, Callable
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,31 +19,39 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
+from ltr.errors import UserError
 from pytracking.utils.video_writer import browser_suffix
 from pytracking.video.sources import VideoError
 from pytracking.web.catalog import Catalog, load_tracker
 from pytracking.web.connection import Tracking
-from pytracking.web.library import UploadError, Video, VideoLibrary
+from pytracking.web.library import Video, VideoLibrary
 from pytracking.web.messages import to_json
 from pytracking.web.pictures import encode_jpeg
+from pytracking.web.previews import Previews
 from pytracking.web.runs import Run, RunStore
-from pytracking.web.security import Gate, without_paths
+from pytracking.web.security import Gate, client_of, without_paths
 from pytracking.web.settings import WebSettings
+from pytracking.web.uploads import UploadError, UploadStore
 
 STATIC = Path(__file__).with_name("static")
+THUMBNAIL_WIDTH = 240  # pixels
+VIDEOS_AT_ONCE = 2  # being written for a download
 NO_STORE = {"Cache-Control": "no-store"}
 
 
 def create_app(settings: WebSettings, load: Callable = load_tracker) -> Starlette:
     """The application; ``settings`` decides what it offers and to whom, ``load`` makes trackers by their names."""
-    library, catalog, runs = VideoLibrary(settings), Catalog(settings), RunStore(settings)
-    pages = Pages(settings, library, catalog, runs)
-    tracking = Tracking(settings, library, catalog, runs, load)
+    previews, catalog, runs = Previews(), Catalog(settings), RunStore(settings)
+    uploads = UploadStore(settings, on_remove=previews.forget)
+    library = VideoLibrary(settings, uploads)
+    pages = Pages(settings, library, uploads, previews, catalog, runs)
+    tracking = Tracking(settings, library, uploads, catalog, runs, load)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         runs.close()
+        previews.close()
 
     return Starlette(
         routes=[
@@ -80,9 +89,15 @@ async def _no_traceback(request: Request, error: Exception) -> Response:
 class Pages:
     """The HTTP endpoints."""
 
-    def __init__(self, settings: WebSettings, library: VideoLibrary, catalog: Catalog, runs: RunStore) -> None:
-        self._settings, self._library, self._catalog, self._runs = settings, library, catalog, runs
+    def __init__(
+        self, settings: WebSettings, library: VideoLibrary, uploads: UploadStore, previews: Previews, catalog: Catalog,
+        runs: RunStore,
+    ) -> None:  # fmt: skip
+        self._settings, self._library, self._uploads, self._previews = settings, library, uploads, previews
+        self._catalog, self._runs = catalog, runs
         self._boot = secrets.token_urlsafe(9)
+        self._thumbnails = lru_cache(maxsize=256)(self._thumbnail)  # 256 x some 10 KB
+        self._writing = 0
 
     async def index(self, request: Request) -> Response:
         return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
@@ -99,7 +114,15 @@ class Pages:
     async def upload(self, request: Request) -> Response:
         """The body is the file itself; its name comes in the query."""
         try:
-            video = await self._library.add_upload(request.query_params.get("name", ""), request.stream())
+            name = request.query_params.get("name", "")
+            upload = await self._uploads.receive(name, client_of(request), request.stream())
+            video = self._library.uploaded(upload)
+            try:
+                await run_in_threadpool(self._previews.frame, video, 0)
+            except VideoError as error:
+                self._uploads.remove(upload.id)
+                raise UploadError(f"'{video.title}' cannot be decoded as a video", 415) from error
+            self._uploads.accept(upload.id)
         except UploadError as error:
             return JSONResponse({"error": str(error)}, error.status)
         return JSONResponse(video.public(), 201)
@@ -109,21 +132,21 @@ class Pages:
         video = await self._found(request)
 
         def measure() -> dict:
-            with video.open() as source:
+            with self._previews.source(video) as source:
                 return {**video.public(), "length": source.length, "fps": source.fps}
 
         return JSONResponse(await self._reading(video, measure), headers=NO_STORE)
 
     async def thumbnail(self, request: Request) -> Response:
         video = await self._found(request)
-        data = await self._reading(video, lambda: self._library.thumbnail(video.id))
+        data = await self._reading(video, lambda: self._thumbnails(video))
         return Response(data, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
 
     async def frame(self, request: Request) -> Response:
         video, index = await self._found(request), request.path_params["index"]
         width = request.query_params.get("width", "")
         most = max(16, int(width)) if width.isdecimal() and len(width) < 6 else None
-        data = await self._reading(video, lambda: encode_jpeg(video.frame(index), most))
+        data = await self._reading(video, lambda: encode_jpeg(self._previews.frame(video, index), most))
         return Response(data, media_type="image/jpeg", headers=NO_STORE)
 
     async def trackers(self, request: Request) -> Response:
@@ -162,6 +185,15 @@ class Pages:
         run = self._run(request)
         if not len(run.log):
             raise HTTPException(404, "this run has no frame")
+        if self._writing >= VIDEOS_AT_ONCE:
+            raise HTTPException(503, "the server is busy writing other videos; try again in a moment")
+        self._writing += 1
+        try:
+            return await self._written(run)
+        finally:
+            self._writing -= 1
+
+    async def _written(self, run: Run) -> Response:
         folder = tempfile.TemporaryDirectory(dir=self._settings.uploads)
         path = Path(folder.name) / f"tracked{await run_in_threadpool(browser_suffix)}"
         try:
@@ -173,6 +205,9 @@ class Pages:
         return FileResponse(
             path, media_type=kind, filename=f"{run.file_stem()}{path.suffix}", background=BackgroundTask(folder.cleanup)
         )
+
+    def _thumbnail(self, video: Video) -> bytes:
+        return encode_jpeg(self._previews.frame(video, 0), THUMBNAIL_WIDTH)
 
     async def _found(self, request: Request) -> Video:
         try:
@@ -189,7 +224,7 @@ class Pages:
     async def _reading(self, video: Video, read: Callable) -> object:
         try:
             return await run_in_threadpool(read)
-        except (VideoError, OSError, ValueError) as error:
+        except (UserError, OSError) as error:
             raise HTTPException(422, without_paths(str(error), {video.path: video.title})) from error
 
 

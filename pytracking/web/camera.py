@@ -7,21 +7,27 @@ from pathlib import Path
 
 import numpy as np
 
-from pytracking.video.sources import FrameSource
+from pytracking.video.limited_source import DecoderLimits, PictureDecoder
+from pytracking.video.sources import FrameSource, VideoError
 from pytracking.web.library import Video
 from pytracking.web.messages import CAMERA
-from pytracking.web.pictures import decode_jpeg
 
 MAX_PICTURE = 4 * 2**20  # bytes
+JPEG = b"\xff\xd8"  # how every one of them starts
 WAITING = 4  # pictures; a page waits for answers before it sends more
 
 
 class CameraSource(FrameSource):
-    """Pictures are put in by the page's thread and taken out by the session's."""
+    """Pictures are put in by the page's thread and taken out by the session's.
+
+    Args:
+        limits: what decoding them may take.
+    """
 
     name, fps, length = "camera", 30.0, None
 
-    def __init__(self) -> None:
+    def __init__(self, limits: DecoderLimits) -> None:
+        self._limits, self._decoder = limits, None
         self._pictures: queue.Queue[bytes | None] = queue.Queue(maxsize=WAITING)
         self._last: tuple[int, np.ndarray] | None = None
         self.picture = b""  # the last frame's JPEG, for the archive
@@ -45,17 +51,27 @@ class CameraSource(FrameSource):
         index = 0 if self._last is None else self._last[0] + 1
         if self._last is not None and start <= self._last[0]:
             yield self._last[1]
+        self._decoder = self._decoder or PictureDecoder(self._limits)
         while not self._closed:
             picture = self._pictures.get()
             if picture is None:
                 return
-            frame = decode_jpeg(picture)
+            if picture[:2] != JPEG:
+                raise VideoError("only JPEG pictures are taken")
+            try:
+                frame = self._decoder.decode(picture)
+            except VideoError:
+                if self._closed:  # the decoder was ended, not the picture bad
+                    return
+                raise
             self._last, self.picture = (index, frame), picture
             yield frame
             index += 1
 
     def close(self) -> None:
         self._closed = True
+        if self._decoder is not None:
+            self._decoder.close()
         while True:  # the session may be waiting for a picture
             try:
                 self._pictures.put_nowait(None)
@@ -67,9 +83,9 @@ class CameraSource(FrameSource):
 class CameraVideo(Video):
     """A camera in the place of a video."""
 
-    def __init__(self, source: CameraSource) -> None:
-        super().__init__(CAMERA, "camera", Path("camera"), "camera")
-        object.__setattr__(self, "source", source)
+    def __init__(self, limits: DecoderLimits) -> None:
+        super().__init__(CAMERA, "camera", Path("camera"), "camera", limits=limits)
+        object.__setattr__(self, "source", CameraSource(limits))
 
     def open(self) -> CameraSource:
         return self.source

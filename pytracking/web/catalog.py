@@ -1,18 +1,16 @@
 """The trackers that the page offers: a few to start with, the rest, and why some of them cannot run here."""
 from __future__ import annotations
 
+import threading
 import warnings
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 
+from ltr.errors import UserError
+from pytracking.evaluation.discovery import parameter_names, tracker_names
 from pytracking.evaluation.handle import TrackerHandle
-from pytracking.evaluation.tracker import (
-    FallbackWeightsWarning,
-    MissingWeightsError,
-    Tracker,
-    parameter_names,
-    tracker_names,
-)
+from pytracking.evaluation.networks import FallbackWeightsWarning, MissingWeightsError
+from pytracking.evaluation.tracker import Tracker
 from pytracking.web.security import without_paths
 from pytracking.web.settings import WebSettings
 
@@ -43,9 +41,11 @@ class Catalog:
 
     def __init__(self, settings: WebSettings) -> None:
         self._settings = settings
-        self.offers = lru_cache(maxsize=1)(self._offers)
+        self._names = lru_cache(maxsize=1)(self._find_names)
+        self._reasons: dict[str, str | None] = {}
+        self._lock = threading.Lock()  # silencing warnings is not made for several threads
 
-    def _offers(self) -> tuple[Offer, ...]:
+    def _find_names(self) -> tuple[str, ...]:
         names = self._settings.trackers or [
             f"{name}/{parameter}"
             for name in tracker_names()
@@ -53,23 +53,26 @@ class Catalog:
             for parameter in parameter_names(name)
         ]
         first = [name for name in RECOMMENDED if name in names]
-        return tuple(_offer(name) for name in [*first, *(name for name in names if name not in first)])
+        return (*first, *(name for name in names if name not in first))
 
     def public(self) -> dict:
         """For the page."""
-        return {"trackers": [asdict(offer) for offer in self.offers()], "default": self._settings.default_tracker}
+        offers = [asdict(self._offer(name)) for name in self._names()]
+        return {"trackers": offers, "default": self._settings.default_tracker}
 
     def problem(self, name: str) -> str | None:
         """Why a tracker cannot be used; None if it can."""
-        offer = next((offer for offer in self.offers() if offer.name == name), None)
-        if offer is None:
+        if name not in self._names():
             return f"there is no tracker '{name}'"
-        return None if offer.reason is None else f"{name} cannot run here: {offer.reason}"
+        reason = self._offer(name).reason
+        return None if reason is None else f"{name} cannot run here: {reason}"
 
-
-def _offer(name: str) -> Offer:
-    title, line = RECOMMENDED.get(name, (name, ""))
-    return Offer(name, title, line, name in RECOMMENDED, _reason(name))
+    def _offer(self, name: str) -> Offer:
+        title, line = RECOMMENDED.get(name, (name, ""))
+        with self._lock:
+            if name not in self._reasons:
+                self._reasons[name] = _reason(name)
+            return Offer(name, title, line, name in RECOMMENDED, self._reasons[name])
 
 
 def _reason(name: str) -> str | None:
@@ -82,14 +85,14 @@ def _reason(name: str) -> str | None:
                 spec.create_tracker()  # cheap: there is no network to load
     except MissingWeightsError as error:
         return without_paths(str(error)).partition(": ")[2]
-    except (ImportError, OSError, ValueError) as error:
+    except (UserError, OSError) as error:
         return without_paths(str(error))
     return None
 
 
 def load_tracker(name: str) -> TrackerHandle:
-    """A tracker by ``tracker/parameter``, with its score map where it has one."""
+    """A tracker by ``tracker/parameter``, with its score map and its margin on the past where it has them."""
     tracker, _, parameter = name.partition("/")
     existing = {field.name for field in fields(Tracker(tracker, parameter).get_parameters())}
-    overrides = {"output_score_map": True} if "output_score_map" in existing else {}
+    overrides = dict.fromkeys({"output_score_map", "output_past_margin"} & existing, True)
     return TrackerHandle(tracker, parameter, overrides=overrides)

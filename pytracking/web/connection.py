@@ -4,106 +4,131 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from pytracking.web.camera import MAX_PICTURE, CameraSource, CameraVideo
+from pytracking.web.camera import MAX_PICTURE, CameraVideo
 from pytracking.web.catalog import Catalog
 from pytracking.web.library import Video, VideoLibrary
 from pytracking.web.messages import CAMERA, MessageError, Start, parse_message, to_json
 from pytracking.web.runs import RunStore
+from pytracking.web.security import client_of
 from pytracking.web.session import TrackingSession
 from pytracking.web.settings import WebSettings
+from pytracking.web.uploads import UploadStore
+
+MAX_UNSENT = 1000  # messages; frames wait for the page, so only answers to nonsense come this far
+TRY_AGAIN_LATER = 1013  # a websocket's code for it
+
+
+@dataclass
+class Page:
+    """One connection: whose it is, what is on its way to it, what is being tracked for it."""
+
+    client: str
+    outbox: asyncio.Queue[dict[str, Any] | bytes] = field(default_factory=asyncio.Queue)
+    session: TrackingSession | None = None
 
 
 class Tracking:
     """What all connections share: the videos, the trackers, the runs, and how many sessions there may be."""
 
     def __init__(
-        self, settings: WebSettings, library: VideoLibrary, catalog: Catalog, runs: RunStore, load: Callable
-    ) -> None:
-        self._settings, self._library, self._catalog, self._runs = settings, library, catalog, runs
-        self._load = load
-        self._sessions: set[TrackingSession] = set()
+        self, settings: WebSettings, library: VideoLibrary, uploads: UploadStore, catalog: Catalog, runs: RunStore,
+        load: Callable,
+    ) -> None:  # fmt: skip
+        self._settings, self._library, self._uploads = settings, library, uploads
+        self._catalog, self._runs, self._load = catalog, runs, load
+        self._sessions: dict[TrackingSession, str] = {}  # and whose they are
+        self._pages = 0
 
     async def serve(self, socket: WebSocket) -> None:
         """One connection, one session after the other: ``start`` begins, closing the page ends."""
         await socket.accept()
-        outbox: asyncio.Queue[dict[str, Any] | bytes] = asyncio.Queue()
-        sender = asyncio.create_task(_send_all(socket, outbox))
-        session: TrackingSession | None = None
+        if self._pages >= self._settings.max_pages:
+            refusal = {"type": "refused", "message": "the server is busy: too many pages are open"}
+            await socket.send_text(to_json(refusal))
+            await socket.close(TRY_AGAIN_LATER)
+            return
+        self._pages += 1
+        page = Page(client_of(socket))
+        sender = asyncio.create_task(_send_all(socket, page.outbox))
         try:
-            while True:
+            while page.outbox.qsize() < MAX_UNSENT:
                 message = await socket.receive()
                 if message["type"] == "websocket.disconnect":
                     return
                 try:
-                    session = await self._hear(message, session, outbox)
+                    await self._hear(message, page)
                 except MessageError as error:
-                    await outbox.put({"type": "refused", "message": str(error)})
+                    page.outbox.put_nowait({"type": "refused", "message": str(error)})
+            await socket.close(TRY_AGAIN_LATER)  # it asks, and does not listen to the answers
         except (WebSocketDisconnect, RuntimeError):
             pass
         finally:
-            await self._close(session)
+            self._pages -= 1
+            await self._close(page)
             sender.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await sender
 
-    async def _hear(
-        self, message: dict[str, Any], session: TrackingSession | None, outbox: asyncio.Queue
-    ) -> TrackingSession | None:
-        picture = message.get("bytes")
+    async def _hear(self, message: dict[str, Any], page: Page) -> None:
+        picture, session = message.get("bytes"), page.session
         if picture is not None:
             if session is None or len(picture) > MAX_PICTURE:
                 raise MessageError(f"pictures come from a camera that is being tracked, {MAX_PICTURE} bytes at most")
             session.take_picture(picture)
-            return session
+            return
         asked = parse_message(message.get("text") or "")
         if isinstance(asked, Start):
-            return await self._restart(session, asked, outbox)
-        if session is None:
+            await self._restart(page, asked)
+        elif session is None:
             raise MessageError("nothing is being tracked; send 'start' first")
-        if asked.run == session.run.id:  # a word about an earlier run came too late
+        elif asked.run == session.run.id:  # a word about an earlier run came too late
             session.steering.hear(asked)
-        return session
 
-    async def _restart(
-        self, old: TrackingSession | None, start: Start, outbox: asyncio.Queue
-    ) -> TrackingSession:
-        await self._close(old)
+    async def _restart(self, page: Page, start: Start) -> None:
+        await self._close(page)
         for name in start.trackers:
             if problem := await run_in_threadpool(self._catalog.problem, name):
                 raise MessageError(problem)
         video = await self._video(start.video)
-        running = sum(session.running for session in self._sessions)
-        if running >= self._settings.max_sessions:
-            raise MessageError(f"the server is busy: it already tracks {running} videos; try again in a moment")
+        self._check_room(page.client)
         loop = asyncio.get_running_loop()
         run = self._runs.new(video, start)
-        session = TrackingSession(
-            run, self._load, lambda message: loop.call_soon_threadsafe(outbox.put_nowait, message), self._settings
+        page.session = session = TrackingSession(
+            run, self._load, lambda message: loop.call_soon_threadsafe(page.outbox.put_nowait, message), self._settings
         )
-        await outbox.put({"type": "started", "run": run.id, "trackers": list(start.trackers)})
-        session.hold.enter_context(self._library.using(video))
-        self._sessions.add(session)
+        page.outbox.put_nowait({"type": "started", "run": run.id, "trackers": list(start.trackers)})
+        session.hold.enter_context(self._uploads.using(video.id))
+        self._sessions[session] = page.client
         session.begin()
-        return session
+
+    def _check_room(self, client: str) -> None:
+        running = [whose for session, whose in self._sessions.items() if session.running]
+        if len(running) >= self._settings.max_sessions:
+            raise MessageError(f"the server is busy: it already tracks {len(running)} videos; try again in a moment")
+        mine = running.count(client)
+        if mine >= self._settings.per_client(self._settings.max_sessions):
+            raise MessageError(f"you already track {mine} videos here; end one of them first")
 
     async def _video(self, video_id: str) -> Video:
         if video_id == CAMERA:
-            return CameraVideo(CameraSource())
+            return CameraVideo(self._settings.decoder)
         try:
             return await run_in_threadpool(self._library.get, video_id)
         except KeyError as error:
             raise MessageError("this video is no longer on the server; choose another or upload it again") from error
 
-    async def _close(self, session: TrackingSession | None) -> None:
-        if session is not None and session in self._sessions:
+    async def _close(self, page: Page) -> None:
+        session, page.session = page.session, None
+        if session is not None:
             await run_in_threadpool(session.end)
             session.hold.close()
-            self._sessions.discard(session)
+            del self._sessions[session]
 
 
 async def _send_all(socket: WebSocket, outbox: asyncio.Queue) -> None:

@@ -19,7 +19,7 @@ class FrameArchive:
     """
 
     def __init__(self, path: Path, quota: int) -> None:
-        self._path, self._quota = Path(path), quota
+        self._path, self.quota = Path(path), quota
         self._lock = threading.Lock()
         self._file = open(self._path, "w+b", buffering=0)
         self._indices, self._offsets, self._lengths = array("I"), array("Q"), array("I")
@@ -45,7 +45,7 @@ class FrameArchive:
         with self._lock:
             if self._file.closed or (index % self.stride and not always):
                 return
-            while self._end + len(data) > self._quota and len(self._indices) > 1:
+            while self._end + len(data) > self.quota and len(self._indices) > 1:
                 self._thin()
             if index % self.stride and not always:
                 return

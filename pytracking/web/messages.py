@@ -8,7 +8,8 @@ from typing import Any
 
 MAX_MESSAGE = 4096  # characters
 MAX_TRACKERS = 2
-MAX_OBJECTS = 1  # the messages carry a list, the trackers follow one target
+MAX_OBJECTS = 8  # followed at a time
+MAX_ID = 999  # of an object
 COMMANDS = ("pause", "resume", "step", "stop")
 CAMERA = "camera"  # in place of a video's id: frames come from the page
 
@@ -29,6 +30,8 @@ class Target:
 
 @dataclass(frozen=True)
 class Start:
+    """Begin tracking a video from a frame on."""
+
     video: str
     frame: int  # 0-based
     objects: tuple[Target, ...]
@@ -37,11 +40,12 @@ class Start:
 
 @dataclass(frozen=True)
 class Correct:
-    """Go back to this frame and on from there with these boxes."""
+    """Go back to this frame: these objects start there from these boxes, known ones or new ones, and those go."""
 
     run: str
     frame: int
     objects: tuple[Target, ...]
+    removed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Command:
+    """Something to do with a run: pause, go on, correct, end."""
+
     run: str
     name: str
 
@@ -72,7 +78,9 @@ def parse_message(text: str) -> Message:
     if kind == "start":
         return Start(_text(data, "video"), _index(data, "frame"), targets(data), _trackers(data))
     if kind == "correct":
-        return Correct(_text(data, "run"), _index(data, "frame"), targets(data))
+        removed = _removed(data)
+        objects = () if removed and not data.get("objects") else targets(data)
+        return Correct(_text(data, "run"), _index(data, "frame"), objects, removed)
     if kind == "drawn":
         return Drawn(_text(data, "run"), _index(data, "index"))
     if kind in COMMANDS:
@@ -97,10 +105,13 @@ def targets(data: dict[str, Any]) -> tuple[Target, ...]:
     """The list ``objects`` of a message."""
     value = data.get("objects")
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_OBJECTS:
-        raise MessageError(f"'objects' must be a list of {MAX_OBJECTS}, each with 'id' and 'box'")
+        raise MessageError(f"'objects' must be a list of 1 to {MAX_OBJECTS}, each with 'id' and 'box'")
     if not all(isinstance(one, dict) for one in value):
         raise MessageError("'objects' must hold JSON objects with 'id' and 'box'")
-    return tuple(Target(_index(one, "id"), _box(one)) for one in value)
+    found = tuple(Target(_index(one, "id"), _box(one)) for one in value)
+    if len({target.id for target in found}) < len(found) or any(not 1 <= one.id <= MAX_ID for one in found):
+        raise MessageError(f"the 'id' of objects must be different numbers from 1 to {MAX_ID}")
+    return found
 
 
 def finite(value: Any) -> Any:
@@ -123,6 +134,13 @@ def with_picture(message: dict[str, Any], picture: bytes) -> bytes:
     """A message and the JPEG of its frame as one piece: the message's length (4 bytes), the message, the picture."""
     head = to_json(message).encode()
     return len(head).to_bytes(4, "big") + head + picture
+
+
+def _removed(data: dict[str, Any]) -> tuple[int, ...]:
+    value = data.get("removed", [])
+    if not isinstance(value, list) or len(value) > MAX_OBJECTS:
+        raise MessageError(f"'removed' must be a list of ids, {MAX_OBJECTS} at most")
+    return tuple(_index({"removed": one}, "removed") for one in value)
 
 
 def _text(data: dict[str, Any], key: str) -> str:

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from pytracking.utils.video_writer import VideoWriter
+from pytracking.video.limited_source import PictureDecoder
 from pytracking.video.overlay import draw_boxes
 from pytracking.web.frames import FrameArchive
 from pytracking.web.library import Video
 from pytracking.web.messages import CAMERA, Start, finite
-from pytracking.web.pictures import decode_jpeg
 from pytracking.web.settings import WebSettings
 from pytracking.web.track_log import TrackLog
 
-COLUMNS = ("frame", "tracker", "object", "x", "y", "w", "h", "score", "flag", "seconds", "corrected")
+COLUMNS = ("frame", "tracker", "id", "x", "y", "w", "h", "score", "flag", "seconds", "corrected")
 
 
 class Run:
@@ -50,7 +50,7 @@ class Run:
             "video": self.video.title, "start_frame": self.start.frame + 1, "fps": self.fps,
             "objects": [{"id": one.id, "box": list(one.box)} for one in self.start.objects],
             "trackers": list(self.start.trackers), "networks": self.networks,
-            "corrected_frames": [frame + 1 for frame in self.log.corrected], "ended": self.ended,
+            "corrected": [{"frame": frame + 1, "id": one} for frame, one in self.log.corrected], "ended": self.ended,
         }  # fmt: skip
 
     def summary(self) -> dict[str, Any]:
@@ -63,7 +63,8 @@ class Run:
             "id": self.id, "video": self.video.id, "title": self.video.title, "start": self.start.frame,
             "objects": [{"id": one.id, "box": list(one.box)} for one in self.start.objects],
             "networks": self.networks, "fps": self.fps, "length": self.length, "ended": self.ended,
-            "frames": list(self.log.frames), "corrected": self.log.corrected, "stride": self.frames.stride,
+            "frames": list(self.log.frames), "rows": list(self.log.rows), "corrected": self.log.corrected,
+            "stride": self.frames.stride,
             "trackers": [log.columns() for log in self.log.trackers],
         }  # fmt: skip
 
@@ -74,7 +75,7 @@ class Run:
         writer.writerow(COLUMNS)
         for frame, tracker, row in self.log:
             score = "" if row["score"] is None else row["score"]
-            mark = int(frame in corrected)
+            mark = int((frame, row["id"]) in corrected)
             head = [frame + 1, tracker, row["id"], *row["box"]]
             writer.writerow([*head, score, row["flag"] or "", row["seconds"], mark])
         return stream.getvalue()
@@ -106,10 +107,11 @@ class Run:
 
     def _pictures(self) -> Iterator[tuple[int, np.ndarray]]:
         if self.video.id == CAMERA:  # there is no source to read again: what was kept of it
-            for index in self.log.frames:
-                found, data = self.frames.get(index)
-                if found == index:
-                    yield index, decode_jpeg(data[4 + int.from_bytes(data[:4], "big") :])
+            with PictureDecoder(self.video.limits) as decoder:
+                for index in self.log.frames:
+                    found, data = self.frames.get(index)
+                    if found == index:
+                        yield index, decoder.decode(data[4 + int.from_bytes(data[:4], "big") :])
             return
         with self.video.open() as source:
             wanted = range(self.start.frame, self.start.frame + len(self.log))
@@ -127,9 +129,10 @@ class RunStore:
     def new(self, video: Video, start: Start) -> Run:
         """A run that is about to start."""
         with self._lock:
-            self._make_room()
-            free = shutil.disk_usage(self._settings.uploads).free
-            quota = max(2**20, min(self._settings.run_bytes, free // 2))
+            taken = [run.frames.quota for run in self._runs.values() if run.ended is None]
+            quota = self._settings.run_bytes(taken)
+            self._make_room(self._settings.frame_bytes - sum(taken) - quota)
+            quota = max(2**20, min(quota, shutil.disk_usage(self._settings.uploads).free // 2))
             run = Run(video, start, self._settings.uploads, quota)
             self._runs[run.id] = run
         return run
@@ -149,10 +152,8 @@ class RunStore:
             while self._runs:
                 self._runs.popitem()[1].frames.remove()
 
-    def _make_room(self) -> None:
-        """Forgets the oldest finished runs, so that the new one and those running can take all they may."""
-        running = sum(run.ended is None for run in self._runs.values())
-        allowed = self._settings.frame_bytes - (running + 1) * self._settings.run_bytes
+    def _make_room(self, allowed: int) -> None:
+        """Forgets the oldest finished runs until the others keep no more bytes than allowed."""
         finished = [run for run in self._runs.values() if run.ended is not None]
         kept = sum(run.frames.size for run in finished)
         for run in finished:

@@ -9,8 +9,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pytracking.web.settings import is_loopback
 
 TOKEN_COOKIE = "pytracking_token"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -51,21 +53,30 @@ class Gate:
                 message["headers"] = [*message["headers"], *self._headers()]
             await send(message)
 
-        refusal = self._refusal(HTTPConnection(scope))
-        if refusal is None:
-            await self._app(scope, receive, send_with_headers)
-        elif scope["type"] == "websocket":
+        connection = HTTPConnection(scope)
+        refusal = self._refusal(connection)
+        if refusal is not None and scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 4403})
+        elif refusal is not None:
+            await PlainTextResponse(refusal[1] + "\n", refusal[0], HEADERS)(scope, receive, send)
+        elif self._token is not None and scope.get("method") == "GET" and "token" in connection.query_params:
+            # from here on the cookie is enough: the token is not left in the address, where others see it
+            await RedirectResponse(scope["path"], 303)(scope, receive, send_with_headers)
         else:
-            await PlainTextResponse(refusal[1] + "\n", refusal[0])(scope, receive, send)
+            await self._app(scope, receive, send_with_headers)
 
     def _refusal(self, connection: HTTPConnection) -> tuple[int, str] | None:
         host = connection.headers.get("host", "").lower()
         # a page elsewhere must not reach this server by a name that it makes point to it
         if re.sub(r":\d+$", "", host) not in self._hosts:
             return 400, "this server was not started for this host name"
-        changes = connection.scope["type"] == "websocket" or connection.scope["method"] not in SAFE_METHODS
-        if changes and not _from_own_page(connection, host):
+        if self._token is None and not is_loopback(client_of(connection)):
+            # however the server was started: other machines get in by the token alone
+            return 403, "this server is for its own machine only"
+        scope = connection.scope
+        reads = scope["type"] == "http" and scope["method"] in SAFE_METHODS
+        is_page = reads and not scope["path"].startswith("/api/")  # what a link elsewhere may open
+        if not is_page and not _from_own_page(connection, host):
             return 403, "this request comes from a page of another site"
         if self._token is not None:
             given = connection.query_params.get("token") or connection.cookies.get(TOKEN_COOKIE, "")
@@ -78,6 +89,11 @@ class Gate:
         if self._token is not None:
             headers["set-cookie"] = f"{TOKEN_COOKIE}={self._token}; HttpOnly; SameSite=Strict; Path=/"
         return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def client_of(connection: HTTPConnection) -> str:
+    """The address at the other end: quotas are counted by it."""
+    return connection.client.host if connection.client else ""
 
 
 def _from_own_page(connection: HTTPConnection, host: str) -> bool:

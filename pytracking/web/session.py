@@ -6,6 +6,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,9 @@ from pytracking.evaluation.handle import TrackerHandle
 from pytracking.video.recorder import COMPLETE
 from pytracking.video.sources import FrameSource, VideoError
 from pytracking.web.camera import CameraVideo
-from pytracking.web.messages import Command, Correct, Target, with_picture
-from pytracking.web.pictures import PictureError, encode_jpeg
+from pytracking.web.followers import Followers
+from pytracking.web.messages import MAX_OBJECTS, Command, Correct, with_picture
+from pytracking.web.pictures import encode_jpeg
 from pytracking.web.runs import Run
 from pytracking.web.security import without_paths
 from pytracking.web.settings import WebSettings
@@ -67,13 +70,13 @@ class TrackingSession:
         began = time.monotonic()
         try:
             with self.run.video.open() as source:
-                handles = {name: self._load(name) for name in self.run.start.trackers}
+                trackers = {name: Followers(partial(self._load, name)) for name in self.run.start.trackers}
                 # a bundled network in place of the paper's must not go unnoticed
-                self.run.networks = {name: handle.spec.weights.name for name, handle in handles.items()}
+                self.run.networks = {name: followers.network for name, followers in trackers.items()}
                 self.run.fps, self.run.length = source.fps, source.length
                 self._emit("loaded", networks=self.run.networks)
-                ended, failed = self._track(source, handles), False
-        except (VideoError, PictureError) as error:
+                ended, failed = self._track(source, trackers), False
+        except VideoError as error:
             ended, failed = self._readable(error), False
         except Exception as error:  # the page shows it, and the server lives on
             logging.getLogger(__name__).exception("tracking failed")
@@ -89,66 +92,81 @@ class TrackingSession:
     def _readable(self, error: Exception) -> str:
         return without_paths(str(error), {self.run.video.path: self.run.video.title})
 
-    def _track(self, source: FrameSource, handles: dict[str, TrackerHandle]) -> str:
-        index, targets = self.run.start.frame, self.run.start.objects
-        limits, ready = self._settings, (lambda: True) if self._camera is None else self._camera.has_picture
-        frames = source.frames(index)
-        while index < self.run.start.frame + limits.max_frames:
+    def _track(self, source: FrameSource, trackers: dict[str, Followers]) -> str:
+        start, limits = self.run.start, self._settings
+        ready = (lambda: True) if self._camera is None else self._camera.has_picture
+        for followers in trackers.values():
+            followers.change(start.objects)
+        index, frames = start.frame, source.frames(start.frame)
+        while index < start.frame + limits.max_frames:
             if not self.steering.wait_for_turn(index, limits.frames_in_flight, limits.idle_seconds, ready):
                 return "stopped"
-            asked = self.steering.take_correction()
-            correction = self._usable(asked, index)
-            if asked is not None and correction is None:
+            asked, corrected = self.steering.take_correction(), []
+            followed = next(iter(trackers.values())).ids  # the same of all trackers
+            change = self._usable(asked, index, followed)
+            if asked is not None and change is None:
                 continue
-            if correction is not None:
-                index, targets = correction.frame, correction.objects
-                frames = source.frames(index)
-                self.run.log.cut(index)
-                self.run.frames.cut(index)
+            if change is not None:
+                corrected = [target.id for target in change.objects if target.id in followed]
+                self._go_back(change, trackers)
+                index, frames = change.frame, source.frames(change.frame)
             frame = next(frames, None)
             if frame is None:
                 return "stopped" if self.steering.stopped else COMPLETE
-            outputs = [run_tracker(name, handle, frame, targets) for name, handle in handles.items()]
-            self._note(source, index, frame, outputs, correction is not None)
-            index, targets = index + 1, ()
+            outputs = [self._step(place, frame, index, *one) for place, one in enumerate(trackers.items())]
+            self._note(source, index, frame, outputs, corrected)
+            index += 1
         return f"stopped: no more than {limits.max_frames} frames are kept"
 
-    def _usable(self, correction: Correct | None, index: int) -> Correct | None:
-        """A correction of a frame that this run has; a camera can only go on from its last one."""
-        if correction is None or not self.run.start.frame <= correction.frame <= index:
+    def _usable(self, change: Correct | None, index: int, followed: set[int]) -> Correct | None:
+        """A change that leaves something to follow, of a frame that this run has; a camera has only its last one."""
+        if change is None or not self.run.start.frame <= change.frame <= index:
             return None
-        if self._camera is not None and correction.frame < index - 1:
-            return Correct(correction.run, index - 1, correction.objects)
-        return correction
+        if self._camera is not None and change.frame < index - 1:
+            change = replace(change, frame=index - 1)
+        left = followed - set(change.removed) | {one.id for one in change.objects}
+        return change if 0 < len(left) <= MAX_OBJECTS else None
 
-    def _note(self, source: FrameSource, index: int, frame: np.ndarray, outputs: list[dict], corrected: bool) -> None:
+    def _go_back(self, change: Correct, trackers: dict[str, Followers]) -> None:
+        """The frames from there on will be tracked again."""
+        self.run.log.cut(change.frame, keep=True)
+        self.run.frames.cut(change.frame)
+        for followers in trackers.values():
+            followers.change(change.objects, change.removed)
+
+    def _step(self, place: int, frame: np.ndarray, index: int, name: str, followers: Followers) -> dict[str, Any]:
+        """One tracker on one frame."""
+        objects = []
+        for target, output in followers.step(frame, index).items():
+            said = self.run.log.earlier(place, index, target) if output is None else public_output(target, output)
+            objects += [] if said is None else [said]
+        return {"name": name, "seconds": round(followers.seconds, 5), "objects": objects}
+
+    def _note(
+        self, source: FrameSource, index: int, frame: np.ndarray, outputs: list[dict], corrected: list[int]
+    ) -> None:
         self.run.log.add(index, outputs, corrected)
         message = {
             "type": "frame", "run": self.run.id, "index": index, "of": source.length, "fps": source.fps,
             "corrected": corrected, "trackers": outputs,
         }  # fmt: skip
         packed = with_picture(message, encode_jpeg(frame) if self._camera is None else self._camera.picture)
-        self.run.frames.put(index, packed, always=corrected)
+        self.run.frames.put(index, packed, always=bool(corrected))
         self._send(packed if self._camera is None else message)  # the page has its camera's picture
 
 
-def run_tracker(name: str, handle: TrackerHandle, frame: np.ndarray, targets: tuple[Target, ...]) -> dict[str, Any]:
-    """One tracker on one frame; ``targets`` are given where it starts (again).
-
-    Trackers follow one object; the list is there for those that follow several.
-    """
-    output = handle.init(frame, targets[0].box) if targets else handle.update(frame)
+def public_output(target: int, output: dict[str, Any]) -> dict[str, Any]:
+    """What a tracker says of one target, as the page gets it."""
     learner = {key: value for key, value in (output.get("learner") or {}).items() if isinstance(value, (int, float))}
     score = output.get("score")
-    one = {
-        "id": 1,
+    return {
+        "id": target,
         "box": [round(float(value), 2) for value in output["target_bbox"]],
         "score": None if score is None else round(float(score), 4),
         "flag": output.get("flag"),
         "learner": learner,
         "score_map": _score_map(output.get("score_map")),
     }
-    return {"name": name, "seconds": round(handle.seconds, 5), "objects": [one]}
 
 
 def _score_map(scores: Any) -> dict[str, Any] | None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ltr.errors import UserError
+from pytracking.video.limited_source import DecoderLimits
+
 VIDEO_SUFFIXES = (".mp4", ".avi", ".mkv", ".mov", ".webm", ".m4v", ".mpg", ".mpeg")
+SHORTEST_TOKEN = 16  # characters
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
-class SettingsError(ValueError):
+class SettingsError(UserError):
     """A way of starting the server that is not allowed; the message says what to do instead."""
 
 
@@ -28,10 +33,13 @@ class WebSettings:
     token: str | None = None  # asked of every request; a random one for a remote host that was given none
     demo: bool = True  # offer the demo dataset's sequences
     max_upload_bytes: int = 512 * 2**20
-    max_uploads: int = 20  # the oldest that is not being tracked is removed first
-    max_sessions: int = 4  # videos tracked at the same time
+    max_uploads: int = 20  # the client's own oldest that is not being tracked is removed first
+    min_free_bytes: int = 2**28  # of the disk, left alone by uploads
+    decoder: DecoderLimits = DecoderLimits()  # what decoding one video may take
+    max_sessions: int = 8  # videos tracked at the same time
+    max_pages: int = 64  # open connections of pages
     max_results: int = 40  # finished runs kept for download
-    frame_bytes: int = 4 * 2**30  # of frames of all runs, on disk; each running session gets an equal part
+    frame_bytes: int = 4 * 2**30  # of frames of all runs, on disk
     max_frames: int = 1_000_000  # of a run; only a camera comes this far
     idle_seconds: float = 900.0  # a session that nobody steers ends
     frames_in_flight: int = 4  # sent but not yet drawn by the page
@@ -49,6 +57,8 @@ class WebSettings:
                 f"--host {self.host} lets other machines in; add --allow-remote if that is what you want "
                 "(a token is then asked of everybody)"
             )
+        if self.token and len(self.token) < SHORTEST_TOKEN:
+            raise SettingsError(f"--token: {len(self.token)} characters can be guessed; give {SHORTEST_TOKEN} or more")
         if not self.token:
             object.__setattr__(self, "token", secrets.token_urlsafe(18))
 
@@ -57,10 +67,19 @@ class WebSettings:
         """Bytes of all uploads together."""
         return 4 * self.max_upload_bytes
 
-    @property
-    def run_bytes(self) -> int:
-        """Bytes of frames that one run may keep."""
-        return max(2**20, self.frame_bytes // self.max_sessions)
+    def run_bytes(self, taken: Sequence[int]) -> int:
+        """Bytes of frames that one more run may keep: a quarter of all, as long as enough is left for others.
+
+        Args:
+            taken: what those that are running may keep.
+        """
+        others = self.max_sessions - len(taken) - 1
+        left = self.frame_bytes - sum(taken) - others * self.frame_bytes // (2 * self.max_sessions)
+        return max(2**20, min(self.frame_bytes // 4, left))
+
+    def per_client(self, limit: int) -> int:
+        """The part of a limit that one client may take: all of it on this machine, half of it elsewhere."""
+        return limit if is_loopback(self.host) else max(1, limit // 2)
 
     def allowed_hosts(self) -> frozenset[str]:
         """Names in requests' Host header that this server answers to, without the port."""

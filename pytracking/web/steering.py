@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -19,7 +20,7 @@ class Steering:
     paused: bool = False
     steps: int = 0  # single frames asked for while paused
     stopped: bool = False
-    correction: Correct | None = None
+    corrections: deque[Correct] = field(default_factory=lambda: deque(maxlen=16))
     drawn: int = -1  # last frame that the page has shown
     last_word: float = field(default_factory=time.monotonic)
 
@@ -28,7 +29,7 @@ class Steering:
         with self.changed:
             self.last_word = time.monotonic()
             if isinstance(message, Correct):
-                self.correction = message
+                self.corrections.append(message)
             elif isinstance(message, Drawn):
                 self.drawn = max(self.drawn, message.index)
             elif isinstance(message, Command):
@@ -64,7 +65,7 @@ class Steering:
             while True:
                 if self.stopped or time.monotonic() - self.last_word > idle_seconds:
                     return False
-                if self.correction is not None:
+                if self.corrections:
                     return True
                 if index - self.drawn <= in_flight and ready():
                     if not self.paused:
@@ -75,9 +76,9 @@ class Steering:
                 self.changed.wait(POLL_SECONDS)
 
     def take_correction(self) -> Correct | None:
-        """The correction, once; frames from there on count as not drawn."""
+        """The next correction, once; frames from there on count as not drawn."""
         with self.changed:
-            taken, self.correction = self.correction, None
+            taken = self.corrections.popleft() if self.corrections else None
             if taken is not None:
                 self.drawn = min(self.drawn, taken.frame - 1)
             return taken

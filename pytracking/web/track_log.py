@@ -5,7 +5,7 @@ import bisect
 import math
 import threading
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,11 +41,17 @@ class TrackerLog:
             for column in self.learner.values():
                 column.extend([math.nan] * (rows + 1 - len(column)))
 
-    def cut(self, rows: int) -> None:
-        """Keeps the first rows only."""
+    def cut(self, rows: int) -> TrackerLog:
+        """Keeps the first rows only; returns the others."""
+        rest = TrackerLog(self.name, boxes=self.boxes[4 * rows :])
         del self.boxes[4 * rows :]
-        for column in (self.objects, self.scores, self.flags, self.seconds, self.updated, *self.learner.values()):
+        for name in ("objects", "scores", "flags", "seconds", "updated"):
+            setattr(rest, name, getattr(self, name)[rows:])
+            del getattr(self, name)[rows:]
+        for key, column in self.learner.items():
+            rest.learner[key] = column[rows:]
             del column[rows:]
+        return rest
 
     def row(self, place: int) -> dict[str, Any]:
         """One row with names."""
@@ -58,6 +64,12 @@ class TrackerLog:
             "seconds": round(self.seconds[place], 5),
             "updated": bool(self.updated[place]),
         }
+
+    def output(self, place: int) -> dict[str, Any]:
+        """One row as it came in, without the score map."""
+        row = self.row(place)
+        learner = {key: column[place] for key, column in self.learner.items() if not math.isnan(column[place])}
+        return {key: row[key] for key in ("id", "box", "score", "flag")} | {"learner": learner, "score_map": None}
 
     def columns(self) -> dict[str, Any]:
         """Everything, for a page that opens the run later."""
@@ -76,39 +88,60 @@ class TrackLog:
         self.trackers = [TrackerLog(name) for name in trackers]
         self.frames = array("I")  # 0-based indices in the video
         self.rows = array("I")  # where each frame's rows start
-        self.corrected: list[int] = []
+        self.corrected: list[tuple[int, int]] = []  # frame and object
         self.lock = threading.RLock()
+        self._earlier: list[TrackLog] = []  # what was said of frames that are tracked again
 
     def __len__(self) -> int:
         return len(self.frames)
 
-    def add(self, index: int, outputs: list[dict[str, Any]], corrected: bool) -> None:
-        """Notes the next frame."""
+    def add(self, index: int, outputs: list[dict[str, Any]], corrected: Iterable[int] = ()) -> None:
+        """Notes the next frame; ``corrected`` are the objects that start from a box of the user's in it."""
         with self.lock:
             self.frames.append(index)
             self.rows.append(len(self.trackers[0].scores))
-            if corrected:
-                self.corrected.append(index)
+            self.corrected += [(index, one) for one in corrected]
             for log, output in zip(self.trackers, outputs, strict=True):
                 log.add(output)
 
-    def cut(self, index: int) -> None:
-        """Forgets the frames from ``index`` on."""
+    def cut(self, index: int, keep: bool = False) -> None:
+        """Takes out the frames from ``index`` on; ``keep`` leaves them to :meth:`earlier`."""
         with self.lock:
             place = bisect.bisect_left(self.frames, index)
             if place < len(self.frames):
-                for log in self.trackers:
-                    log.cut(self.rows[place])
+                rest, start = TrackLog(()), self.rows[place]
+                rest.trackers = [log.cut(start) for log in self.trackers]
+                rest.frames, rest.rows = self.frames[place:], array("I", (row - start for row in self.rows[place:]))
                 del self.frames[place:], self.rows[place:]
-            self.corrected = [frame for frame in self.corrected if frame < index]
+                if keep:
+                    self._earlier.append(rest)
+            self.corrected = [one for one in self.corrected if one[0] < index]
+
+    def earlier(self, tracker: int, index: int, target: int) -> dict[str, Any] | None:
+        """What a tracker (by its place) said of a target in a frame before it was taken out."""
+        self._earlier = [log for log in self._earlier if log.frames[-1] >= index]
+        for log in reversed(self._earlier):
+            for row in log.rows_of(index):
+                if log.trackers[tracker].objects[row] == target:
+                    return log.trackers[tracker].output(row)
+        return None
+
+    def rows_of(self, index: int) -> range:
+        """The rows of a frame, in every tracker's columns."""
+        place = bisect.bisect_left(self.frames, index)
+        if place == len(self.frames) or self.frames[place] != index:
+            return range(0)
+        return range(self.rows[place], self._end(place))
+
+    def _end(self, place: int) -> int:
+        return self.rows[place + 1] if place + 1 < len(self.rows) else len(self.trackers[0].scores)
 
     def __iter__(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
         """Frame (0-based), tracker and row, in this order; the session waits meanwhile."""
         with self.lock:
             for place, frame in enumerate(self.frames):
-                last = self.rows[place + 1] if place + 1 < len(self.rows) else len(self.trackers[0].scores)
                 for log in self.trackers:
-                    for row in range(self.rows[place], last):
+                    for row in range(self.rows[place], self._end(place)):
                         yield frame, log.name, log.row(row)
 
 

@@ -99,13 +99,14 @@ def test_changed_scoring_code_is_noticed(name, results, sequences, tmp_path: Pat
 def test_every_module_that_touches_a_score_is_part_of_the_cache_key() -> None:
     """Follows the imports of what a worker runs."""
     # finding files and describing sequences: what they yield is itself part of the key
-    no_numbers = {"result_sets", "sequence", "tracker", "environment", "run_folders", "seeds"}
+    no_numbers = {"result_sets", "sequence", "tracker", "environment", "errors", "run_folders", "seeds"}
     reached, waiting = set(), {"pytracking.analysis.score_files"}
     while waiting:
         module = waiting.pop()
         reached.add(module)
         for node in ast.walk(ast.parse(Path(importlib.util.find_spec(module).origin).read_text())):
-            names = [node.module] if isinstance(node, ast.ImportFrom) else []
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names = [node.module] if isinstance(node, ast.ImportFrom) else names
             if names == ["pytracking.analysis"]:
                 names = [f"pytracking.analysis.{alias.name}" for alias in node.names]
             for name in names:
@@ -115,7 +116,7 @@ def test_every_module_that_touches_a_score_is_part_of_the_cache_key() -> None:
     assert reached == set(score_cache.SCORING_MODULES)
 
 
-def test_a_damaged_cache_is_computed_anew(results: list[ResultSet], sequences: SequenceList, tmp_path: Path) -> None:
+def test_a_damaged_cache_is_computed_again(results: list[ResultSet], sequences: SequenceList, tmp_path: Path) -> None:
     first = evaluate(results, sequences, **QUIET)
     files = list((tmp_path / "cache").rglob("*.npz"))
     assert len(files) == 6
@@ -200,7 +201,7 @@ def test_finding_results(tmp_path: Path) -> None:
         find_results("dimp/dimp5", tmp_path)
     with pytest.raises(FileNotFoundError, match="There are: dimp"):
         find_results("atom/default", tmp_path)
-    with pytest.raises(ValueError, match="expected \\[NAME=\\]tracker/param"):
+    with pytest.raises(ValueError, match="expected \\[NAME=\\]TRACKER/PARAM"):
         find_results("dimp", tmp_path)
 
 

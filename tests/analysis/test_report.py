@@ -1,4 +1,4 @@
-"""Tables, statistics, plots: content, formats, and properties of the tests behind them."""
+"""Tables, statistics, plots: content, formats, and properties of the tests they rest on."""
 from __future__ import annotations
 
 import csv
@@ -6,10 +6,12 @@ import io
 import math
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 import scipy.stats
 
+from ltr.errors import UserError
 from pytracking.analysis import plots, report, statistics
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.result_sets import ResultSet
@@ -83,7 +85,7 @@ def test_hard_sequences_need_every_run_above_the_bound(evaluation: Evaluation) -
     expected = [name for name, runs in zip(evaluation.names, auc.T, strict=True) if not (runs > bound).all()]
     assert hard.names == expected and len(expected) == 3
     assert report.EASY_AUC == 0.75
-    with pytest.raises(KeyError, match="no tracker 'other'; there are: good, bad"):
+    with pytest.raises(UserError, match="no tracker 'other'; there are: good, bad"):
         report.hard_sequences(evaluation, "other")
 
 
@@ -130,8 +132,11 @@ def test_paired_test_with_many_sequences_and_no_difference() -> None:
 def test_plots_are_written_and_show_the_data(evaluation: Evaluation, tmp_path: Path) -> None:
     written = plots.save_plots(evaluation, "tiny", folder=tmp_path / "figures")
     assert [path.name for path in written[:2]] == ["tiny_success.png", "tiny_success.pdf"] and len(written) == 6
-    assert all(path.stat().st_size > 5000 for path in written)
     figure = plots.draw_plot(evaluation, "success")
+    pictures = [cv2.imread(str(path)) for path in written if path.suffix == ".png"]
+    size = tuple(int(300 * side) for side in figure.get_size_inches()[::-1])
+    assert [picture.shape[:2] for picture in pictures] == [size] * 3
+    assert all(path.read_bytes()[:5] == b"%PDF-" for path in written if path.suffix == ".pdf")
     (axes,) = figure.axes
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels[0].startswith("good [") and labels[1].startswith("bad [")

@@ -53,7 +53,7 @@ def add_text(path: Path, text: str) -> Path:
 
 
 def rows(count: int, separator: str = ",", start: int = 0) -> str:
-    """Boxes (start + i, 2, 10, 8), one a line."""
+    """Boxes (start + i, 2, 10, 8), one per line."""
     return "".join(separator.join(map(str, (start + i, 2, 10, 8))) + "\n" for i in range(count))
 
 

@@ -19,7 +19,7 @@ from pytracking.evaluation.datasets.registry import split_options
 from pytracking.evaluation.results import read_boxes
 from pytracking.evaluation.sequence import SequenceError
 from pytracking.utils.image_io import IMAGE_SUFFIXES
-from pytracking.vot.sequences import find_sequences
+from pytracking.vot_integration.sequences import find_sequences
 
 BOXES = [[10.0, 12.0, 8.0, 6.0], [11.5, 12.0, 8.0, 6.0]]
 

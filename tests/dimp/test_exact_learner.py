@@ -12,7 +12,7 @@ from torch import Tensor
 from ltr.models.target_classifier import TargetObjective
 from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.tracker.dimp.learner import MovingAverageLearner
-from pytracking.tracker.rls_dimp.exact_learner import ExactLearner, linearised_rows
+from pytracking.tracker.rls_dimp.exact_learner import ExactLearner, quadratic_model
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
 from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
 from tests.dimp.test_learners import few, kernels, patches, random_problem, seeds
@@ -46,18 +46,19 @@ def equations(problem: TargetObjective, filters: Tensor, samples: list[int], wei
 
 @few
 @given(seeds, kernels)
-def test_rows_linearise_the_loss_at_the_filter(seed: int, kernel: int) -> None:
-    """Residuals and gradient of the linear problem at the filter are those of the loss, without the memory's weight."""
+def test_model_of_a_sample_is_the_loss_linearised_at_the_filter(seed: int, kernel: int) -> None:
+    """Its gradient at the filter is the loss's, its matrix is sum d^2 x x^T, without the memory's weight in either."""
     problem, filters = random_problem(seed, kernel)
     scores = problem.scores(filters)
     for index in range(3):
         sample = problem.sample(index)
-        rows, answers = linearised_rows(sample, scores[:, index : index + 1], kernel)
-        residual = rows @ filters.flatten() - answers[:, 0]
-        weight = sample.sample_weights
-        torch.testing.assert_close(residual * weight, sample.residual(scores[:, index : index + 1]).flatten())
+        rows, moment = quadratic_model(sample, scores[:, index : index + 1], kernel)
+        matrix, target = equations(problem, filters, [index], [1.0])
+        torch.testing.assert_close(rows.T @ rows, matrix)
+        torch.testing.assert_close(moment[0], target)
         gradient = sample.gradient(filters, scores[:, index : index + 1]) - sample.regularisation * filters
-        torch.testing.assert_close((rows.T @ residual).view_as(filters) * weight**2, gradient)
+        found = (rows.T @ (rows @ filters.flatten()) - moment[0]).view_as(filters)
+        torch.testing.assert_close(found * sample.sample_weights, gradient)
 
 
 def test_positions_that_do_not_move_the_loss_are_left_out() -> None:
@@ -65,9 +66,9 @@ def test_positions_that_do_not_move_the_loss_are_left_out() -> None:
     problem.maps.mask.zero_()  # act = max(s, 0)
     sample = problem.sample(1)
     scores = sample.scores(filters)
-    rows, answers = linearised_rows(sample, scores, 4)
-    assert 0 < len(rows) == len(answers) == int((scores > 0).sum()) < scores.numel()
-    assert torch.isfinite(answers).all()
+    rows, moment = quadratic_model(sample, scores, 4)
+    assert 0 < len(rows) == int((scores > 0).sum()) < scores.numel()
+    assert torch.isfinite(moment).all()
 
 
 @few
@@ -165,7 +166,7 @@ def test_in_the_tracker(network: DiMPNet, frames: list[np.ndarray], situation: d
     np.testing.assert_array_equal(boxes(run(tracker, frames)), boxes(outputs))
 
 
-def test_a_moving_average_passes_samples_on_and_another_loss_is_refused(network: DiMPNet) -> None:
+def test_a_moving_average_passes_samples_on(network: DiMPNet) -> None:
     tracker = RlsDimpTracker(RlsDimpParams(**SMALL, learner="exact", ema_alpha=0.5), network)
     assert isinstance(tracker.learner, MovingAverageLearner)
     problem, filters = random_problem(7)
@@ -173,5 +174,32 @@ def test_a_moving_average_passes_samples_on_and_another_loss_is_refused(network:
     tracker.learner.notice(2)
     tracker.learner.update(problem, filters, 1)
     assert tracker.learner.learner.later.steps == 1
-    with pytest.raises(ValueError, match="squares"):
-        exact().update(object(), filters, 1)
+
+
+def test_the_weight_of_the_filter_is_the_larger_of_two() -> None:
+    problem, filters = random_problem(8, samples=4)
+    assert 0 < float(problem.regularisation) < 0.5
+    for ridge in (1e-9, 0.5):
+        found = started(filters, iterations=400, ridge=ridge).update(problem, filters, 1)
+        matrix, target = equations(problem, filters, [0, 1, 2, 3], [0.25] * 4)
+        lam = max(ridge, float(problem.regularisation)) * torch.eye(len(target), dtype=torch.float64)
+        torch.testing.assert_close(found.flatten(), torch.linalg.solve(matrix + lam, target), rtol=1e-6, atol=1e-8)
+
+
+def test_sketches_where_whole_equations_do_not_fit() -> None:
+    problem, filters = random_problem(9, samples=6)
+    whole, room = started(filters), 32 * 32 * 8
+    assert started(filters, form="auto", memory_budget=room).first.form == "dense"
+    learner = started(filters, form="auto", memory_budget=room - 1, iterations=200)
+    assert learner.first.form == learner.later.form == "sketched"
+    assert started(filters, form="dense", memory_budget=1).first.form == "dense"
+    for index in (3, 4, 5):
+        for each in (learner, whole):
+            each.notice(index)
+            each.update(problem, filters, 1)
+    for mine, exact_one in ((learner.first, whole.first), (learner.later, whole.later)):
+        gap = torch.linalg.matrix_norm(mine.dense() - exact_one.dense(), 2)
+        assert 0 < float(gap) <= mine.error_bound * (1 + 1e-9)
+    shares = dict((id(each), share) for share, each in learner._shares())
+    bound = sum(shares[id(each)] * each.error_bound for each in (learner.first, learner.later))
+    assert learner.report()["error_bound"] == pytest.approx(bound)

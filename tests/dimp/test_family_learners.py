@@ -13,6 +13,7 @@ from pytracking.tracker.atom.learner import ConjugateGradientLearner
 from pytracking.tracker.atom.objective import AtomObjective, JointObjective
 from pytracking.tracker.dimp.guard import LOSS_LIMIT, find_fault
 from pytracking.tracker.dimp.learner import GradientDescentLearner, OnlineLearner
+from pytracking.tracker.rls_dimp.exact_learner import ExactLearner, quadratic_model
 from pytracking.tracker.rls_dimp.learner import RlsLearner, SampledBlock, VirtualInput
 
 few = settings(max_examples=8, deadline=None)
@@ -100,7 +101,7 @@ def test_linearised_residuals_of_the_density(loss: str, seed: int, kernel: int) 
     matrix = windows(problem, filters).T @ hessian @ windows(problem, filters)
     regularised = matrix + problem.regularisation * torch.eye(len(matrix), dtype=matrix.dtype)
     torch.testing.assert_close(regularised, dense_curvature(problem, filters), atol=1e-7, rtol=1e-6)
-    _, found = VirtualInput().gradient_and_rows(problem, filters, scores, torch.Generator())
+    found = VirtualInput().rows(problem, scores, filters.shape[-1], torch.Generator())
     torch.testing.assert_close(found, total / scores.numel() ** 0.5, atol=1e-7, rtol=1e-6)
 
 
@@ -188,10 +189,60 @@ def test_exploded_filters_are_recognised(loss: str) -> None:
 def test_rows_of_a_density_are_not_drawn() -> None:
     problem, filters = make_problem("density", 0)
     with pytest.raises(ValueError, match="virtual"):
-        SampledBlock(4).gradient_and_rows(problem, filters, problem.scores(filters), torch.Generator())
+        SampledBlock(4).rows(problem, problem.scores(filters), filters.shape[-1], torch.Generator())
 
 
 def test_scores_of_atom_are_the_same_size_as_its_features() -> None:
     problem, filters = make_problem("atom", 1)
     whole = F.conv2d(problem.features[0], filters, padding=2)
     torch.testing.assert_close(problem.scores(filters)[0], whole[:, 0, :6, :6])
+
+
+def model_oracle(problem: FilterObjective, filters: Tensor, index: int) -> tuple[Tensor, Tensor]:
+    """Matrix and right-hand side of one sample's quadratic model at the filters, by autograd; weight taken out."""
+    sample, flat = problem.sample(index), filters.flatten()
+    factor = 1 if isinstance(problem, DensityObjective) else 0.5
+    matrix = dense_curvature(sample, filters) - problem.regularisation * torch.eye(len(flat), dtype=flat.dtype)
+    variable = filters.clone().requires_grad_(True)
+    (factor * sample.data_loss(sample.scores(variable)).sum()).backward()
+    return matrix / sample.sample_weights, (matrix @ flat - variable.grad.flatten()) / sample.sample_weights
+
+
+@losses
+@few
+@given(seed=seeds, kernel=kernels)
+def test_exact_learner_solves_the_sum_of_quadratic_models(loss: str, seed: int, kernel: int) -> None:
+    """Three updates; every sample's model is taken at the filter of its own update."""
+    problem, filters = make_problem(loss, seed, kernel, samples=5)
+    learner = ExactLearner(beta=1.0, first_part=0.25, iterations=300, most_samples=1)
+    learner.start(filters, torch.Generator())
+    first = [model_oracle(problem, filters, index) for index in (0, 1)]
+    mean, z_mean = ((a + b) / 2 for a, b in zip(*first, strict=True))
+    lam = problem.regularisation * torch.eye(filters.numel(), dtype=filters.dtype)
+    total, z_total = torch.zeros_like(mean), torch.zeros_like(z_mean)
+    for later in (2, 3, 4):
+        learner.notice(later)
+    for step, index in enumerate((2, 3, 4), start=1):
+        learner._new = {index: None}
+        if step == 1:
+            learner._new = {3: None, 4: None, 2: None}  # none of the three is the first frame's
+        more, z_more = model_oracle(problem, filters, index)
+        total, z_total = total + more, z_total + z_more
+        filters = learner.update(problem, filters, 1)
+        part = max(2 / (2 + step), 0.25)
+        matrix = part * mean + (1 - part) / step * total + lam
+        truth = torch.linalg.solve(matrix, part * z_mean + (1 - part) / step * z_total)
+        torch.testing.assert_close(filters.flatten(), truth, rtol=1e-6, atol=1e-8)
+
+
+@losses
+@few
+@given(seed=seeds, kernel=kernels)
+def test_a_sample_s_model_has_the_loss_s_gradient(loss: str, seed: int, kernel: int) -> None:
+    problem, filters = make_problem(loss, seed, kernel)
+    scores = problem.scores(filters)
+    for index in range(3):
+        rows, moment = quadratic_model(problem.sample(index), scores[:, index : index + 1], kernel)
+        matrix, target = model_oracle(problem, filters, index)
+        torch.testing.assert_close(rows.T @ rows, matrix)
+        torch.testing.assert_close(moment[0], target)

@@ -65,9 +65,9 @@ def test_inside_modes_keep_the_patch_in_the_image(border: str, y: float, x: floa
     _, crop = sample_patch(ramp(), np.array([y, x]), scale, (20, 20), convention="rls", border=border)
     image_size = np.array([60, 80])
     step = max(int(scale - 0.1), 1)  # corners are whole pixels of the thinned image
-    before, behind = np.maximum(-crop.top_left, 0), np.maximum(crop.bottom_right - image_size, 0)
-    assert np.all(np.abs(before - behind) <= 2 * step), "what hangs over must do so evenly"
-    fits = before + behind <= 2 * step
+    before, after = np.maximum(-crop.top_left, 0), np.maximum(crop.bottom_right - image_size, 0)
+    assert np.all(np.abs(before - after) <= 2 * step), "what hangs over must do so evenly"
+    fits = before + after <= 2 * step
     assert fits.all() if border == "inside" else fits.any()
 
 
@@ -184,20 +184,20 @@ class Hill:
     """Stands for an IoU-Net whose overlap peaks at one box."""
 
     def __init__(self, top: list[float]) -> None:
-        self.top = torch.tensor(top)
+        self.top = np.array(top)
 
-    def iou_and_gradient(self, boxes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def values_and_gradient(self, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         away = boxes - self.top
-        return 1 - away.square().sum(1) / 1e4, -2 * away / 1e4
+        return 1 - np.square(away).sum(1) / 1e4, -2 * away / 1e4
 
 
 def test_climbing_goes_uphill_and_reports_the_overlap_before_the_last_move() -> None:
     hill = Hill([30, 40, 20, 10])
-    start = torch.tensor([[20.0, 50, 30, 15], [35.0, 35, 15, 12]])
+    start = np.array([[20.0, 50, 30, 15], [35.0, 35, 15, 12]])
     boxes, overlaps = climb(start, hill, 5, 1.0, 1.0)
     before, _ = climb(start, hill, 4, 1.0, 1.0)
-    torch.testing.assert_close(overlaps, hill.iou_and_gradient(before)[0])
-    assert torch.all(hill.iou_and_gradient(boxes)[0] > hill.iou_and_gradient(start)[0])
+    np.testing.assert_allclose(overlaps, hill.values_and_gradient(before)[0])
+    assert np.all(hill.values_and_gradient(boxes)[0] > hill.values_and_gradient(start)[0])
     with pytest.raises(ValueError, match="box_refinement_iter"):
         climb(start, hill, 0, 1.0, 1.0)
 
@@ -206,22 +206,22 @@ class EdgeHill:
     """An overlap that falls with the squared distance of each edge, so all edges matter alike."""
 
     def __init__(self, top: list[float]) -> None:
-        self.top = torch.tensor(top)
+        self.top = np.array(top)
 
-    def iou_and_gradient(self, boxes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def values_and_gradient(self, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         first, last = boxes[:, :2] - self.top[:2], boxes[:, :2] + boxes[:, 2:] - self.top[:2] - self.top[2:]
-        gradient = torch.cat([-2 * (first + last), -2 * last], 1) / 1e4
-        return 1 - (first.square() + last.square()).sum(1) / 1e4, gradient
+        gradient = np.concatenate([-2 * (first + last), -2 * last], 1) / 1e4
+        return 1 - (np.square(first) + np.square(last)).sum(1) / 1e4, gradient
 
 
 def test_steps_of_edges_shrink_a_box_around_its_centre() -> None:
-    hill, start = EdgeHill([30, 40, 20, 10]), torch.tensor([[20.0, 30, 40, 30]])
+    hill, start = EdgeHill([30, 40, 20, 10]), np.array([[20.0, 30, 40, 30]])
     boxes, _ = climb(start, hill, 8, 10.0, 1.0, "edges")
     centre = boxes[:, :2] + boxes[:, 2:] / 2
-    torch.testing.assert_close(centre, torch.tensor([[40.0, 45.0]]))
-    assert torch.all(boxes[:, 2:] < start[:, 2:]) and torch.all(boxes[:, 2:] > hill.top[2:])
+    np.testing.assert_allclose(centre, [[40.0, 45.0]])
+    assert np.all(boxes[:, 2:] < start[:, 2:]) and np.all(boxes[:, 2:] > hill.top[2:])
     other, _ = climb(start, hill, 1, 10.0, 1.0)
-    assert torch.all((other[:, :2] + other[:, 2:] / 2 - torch.tensor([40.0, 45.0])).abs() > 0.1)
+    assert np.all(np.abs(other[:, :2] + other[:, 2:] / 2 - [40.0, 45.0]) > 0.1)
 
 
 def test_best_mean_leaves_out_elongated_boxes() -> None:
@@ -233,15 +233,15 @@ def test_best_mean_leaves_out_elongated_boxes() -> None:
 
 @given(st.integers(0, 1000))
 def test_random_boxes_surround_the_given_one(seed: int) -> None:
-    box = torch.tensor([10.0, 20, 30, 40])
+    box = np.array([10, 20, 30, 40], np.float32)
     boxes = jittered_boxes(box, 9, 0.1, 0.5, torch.Generator().manual_seed(seed))
     assert boxes.shape == (10, 4)
-    assert torch.equal(boxes[0], box)
+    assert np.array_equal(boxes[0], box)
     assert float(boxes[:, 2:].min()) >= 10 - 1e-5
     centers = boxes[:, :2] + boxes[:, 2:] / 2
-    side = float(box[2:].prod().sqrt())
-    assert float((centers - centers[0]).abs().max()) <= 0.05 * side + 1e-4
-    assert torch.equal(boxes, jittered_boxes(box, 9, 0.1, 0.5, torch.Generator().manual_seed(seed)))
+    side = float(np.sqrt(box[2:].prod()))
+    assert float(np.abs(centers - centers[0]).max()) <= 0.05 * side + 1e-4
+    assert np.array_equal(boxes, jittered_boxes(box, 9, 0.1, 0.5, torch.Generator().manual_seed(seed)))
 
 
 def test_wide_classifier_convolution_keeps_the_plain_layout_and_its_values() -> None:

@@ -11,7 +11,8 @@ import torch
 
 from ltr.models.tracking.dimpnet import DiMPNet
 from ltr.weights import find_weights
-from pytracking.evaluation.tracker import FallbackWeightsWarning, MissingWeightsError, Tracker
+from pytracking.evaluation.networks import FallbackWeightsWarning, MissingWeightsError
+from pytracking.evaluation.tracker import Tracker
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
@@ -147,13 +148,18 @@ def test_errors_name_the_parameter(network: DiMPNet) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
-def test_debug_views_are_written_as_files(network, frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_debug_views_are_written_as_files(network, frames, tmp_path: Path, monkeypatch, saved_figures) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
     params = RlsDimpParams(**SMALL, **ALWAYS_FOUND, debug=1, debug_dir=tmp_path / "views")
     run(RlsDimpTracker(params, network), frames[:5])
     assert [path.name for path in sorted((tmp_path / "views").iterdir())] == ["frame_00004.png"]
-    run(RlsDimpTracker(replace(params, debug=2), network), frames[:3])
-    assert (tmp_path / "views" / "frame_00002.png").stat().st_size > 1000
+    outputs = run(RlsDimpTracker(replace(params, debug=2), network), frames[:3])
+    assert {path.name for path in (tmp_path / "views").iterdir()} >= {"frame_00002.png", "frame_00003.png"}
+    picture, score_map = saved_figures[-1].axes[:2]
+    np.testing.assert_array_equal(picture.images[0].get_array(), frames[2])
+    assert list(picture.patches[0].get_bbox().bounds) == pytest.approx(outputs[-1]["target_bbox"])
+    assert picture.get_title() == f"frame 3: {outputs[-1]['flag']}, score {outputs[-1]['score']:.2f}"
+    assert float(score_map.images[0].get_array().max()) == pytest.approx(outputs[-1]["score"])
 
 
 def test_default_runs_on_the_bundled_network_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,15 @@
 """Choosing, attaching and losing an engine; and that its threads change nothing."""
 import sys
 import warnings
+from functools import partial
 
+import onnxruntime
 import pytest
 import torch
 
 from ltr.engine import EngineFallbackWarning, OnnxEngine, attach_engine, choose_engine, runtime
-from ltr.engine.runtime import FIRST_RUNS, PROBE_EVERY, WayChoice
+from ltr.engine.box_head import OnnxBoxHead
+from ltr.engine.runtime import FIRST_RUNS, PROBE_EVERY, TRIAL_SHARE, WayChoice
 from ltr.models.inference import prepare_for_inference
 from ltr.models.tracking.dimpnet import dimpnet_mobile
 
@@ -34,6 +37,50 @@ def test_auto_takes_onnxruntime_on_cpus_alone():
         assert choose_engine("auto", torch.device("cuda")) == "torch"
     with pytest.warns(EngineFallbackWarning, match="cuda"):
         assert choose_engine("onnxruntime", torch.device("cuda")) == "torch"
+
+
+class OtherDevice:
+    """ONNX Runtime as it is where another provider is installed, which computes on the CPU here."""
+
+    def __init__(self, monkeypatch, provider):
+        self.asked = []
+        session, providers = onnxruntime.InferenceSession, onnxruntime.get_available_providers()
+        monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [provider, *providers])
+        monkeypatch.setattr(onnxruntime, "InferenceSession", partial(self.open, session))
+
+    def open(self, session, graph, options, providers):
+        self.asked.append(providers)
+        return session(graph, options, providers=providers[-1:])
+
+
+@pytest.mark.parametrize(("device", "name"), [("cuda", "CUDA"), ("mps", "CoreML")])
+def test_other_devices_use_their_provider_where_it_is_asked_for(network, monkeypatch, device, name):
+    """The device is one without tensors, so only what is on the way to it is tried here."""
+    provider = f"{name}ExecutionProvider"
+    other = OtherDevice(monkeypatch, provider)
+    assert choose_engine("auto", torch.device(device)) == "torch"
+    assert choose_engine("onnxruntime", torch.device(device)) == "onnxruntime"
+    engine = OnnxEngine(network, 2, torch.device(device))
+    assert other.asked == [[provider, "CPUExecutionProvider"]] and engine.box_head is None
+    engine._device = CPU
+    images = torch.rand(1, 3, 64, 64)
+    expected = OnnxEngine(network, 1)(images)
+    for name, found in engine(images).items():
+        torch.testing.assert_close(found, expected[name])
+
+
+def test_a_device_that_cannot_compute_falls_back_with_one_line(network, monkeypatch):
+    OtherDevice(monkeypatch, "CUDAExecutionProvider")
+    with pytest.warns(EngineFallbackWarning, match="failed") as caught:
+        assert attach_engine(network, "onnxruntime", torch.device("cuda"), 1) == "torch"
+    assert len(caught) == 1
+
+
+def test_a_wrong_box_head_is_not_used(network, monkeypatch):
+    values = OnnxBoxHead.values
+    monkeypatch.setattr(OnnxBoxHead, "values", lambda *args: (values(*args)[0] + 1, values(*args)[1]))
+    with pytest.warns(EngineFallbackWarning, match="a box's value differs from torch"):
+        assert attach_engine(network, "auto", CPU, 1) == "torch"
 
 
 def test_unknown_engines_are_refused():
@@ -112,3 +159,12 @@ def test_the_first_run_of_a_way_does_not_count():
     for seconds in (99.0, 1.0, 1.0, 2.0, 2.0, 2.0):
         choice.add(choice.next(), seconds)
     assert choice.best == 0
+
+
+def test_trials_that_take_long_are_rare():
+    choice = WayChoice(2)
+    times = [1.0, 60.0]
+    run(choice, times, 2 * FIRST_RUNS)
+    taken = run(choice, times, 100 * PROBE_EVERY)
+    trials = taken.count(1)
+    assert trials >= 2 and trials * times[1] < 2 * TRIAL_SHARE * sum(times[way] for way in taken)

@@ -36,13 +36,20 @@ def test_workers_share_the_cores():
     assert [threads.threads_of_each(workers) for workers in (0, 1, 2, 4, 9)] == [6, 6, 3, 1, 1]
 
 
+def test_workers_get_no_more_threads_than_asked_for(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert [threads.threads_of_each(workers) for workers in (1, 2, 6)] == [2, 2, 1]
+    monkeypatch.setenv(threads.VARIABLE, "1")
+    assert threads.threads_of_each(1) == 1
+
+
 def test_engine_by_environment(monkeypatch):
     assert wanted_engine("auto") == "auto"
     monkeypatch.setenv("PYTRACKING_ENGINE", "torch")
     assert wanted_engine("auto") == "torch" and wanted_engine("onnxruntime") == "onnxruntime"
 
 
-@pytest.mark.filterwarnings("ignore::pytracking.evaluation.tracker.FallbackWeightsWarning")
+@pytest.mark.filterwarnings("ignore::pytracking.evaluation.networks.FallbackWeightsWarning")
 def test_a_tracker_uses_its_own_threads_and_leaves_those_of_the_program(monkeypatch):
     tracker = Tracker("rls_dimp", "default", network="dimp_mobile").create_tracker({"cpu_threads": 2})
     assert tracker.torch_threads == 1

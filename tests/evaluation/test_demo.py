@@ -4,11 +4,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pytracking.demo.digest import Digest, reference_digests
+from pytracking.demo.fixed_point import SINE, path, wave
+from pytracking.demo.scenarios import SCENARIOS, render_frame, render_sequence
 from pytracking.evaluation import Tracker
 from pytracking.evaluation.datasets import demo
-from pytracking.evaluation.datasets.demo.digest import Digest, reference_digests
-from pytracking.evaluation.datasets.demo.fixed_point import SINE, path, wave
-from pytracking.evaluation.datasets.demo.scenarios import SCENARIOS, render_frame, render_sequence
 from pytracking.evaluation.datasets.folder import load as load_folder
 
 

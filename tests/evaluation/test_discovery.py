@@ -1,10 +1,13 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from pytracking.evaluation import Tracker, get_dataset, trackerlist
 from pytracking.evaluation.datasets.registry import DATASETS, dataset_names
+from pytracking.evaluation.discovery import UnknownTrackerError, parameter_names, tracker_names
 from pytracking.evaluation.environment import MissingPathError
 from pytracking.evaluation.seeds import seed_for
-from pytracking.evaluation.tracker import UnknownTrackerError, parameter_names, tracker_names
 
 
 def test_every_parameter_file_of_every_tracker_loads():
@@ -12,7 +15,7 @@ def test_every_parameter_file_of_every_tracker_loads():
         params = parameter_names(name)
         assert params, f"tracker '{name}' has no parameter file"
         for param in params:
-            Tracker(name, param)._load_parameters()
+            Tracker(name, param).file_parameters()
 
 
 def test_unknown_tracker_lists_the_existing_and_the_nearest():
@@ -95,3 +98,18 @@ def test_seeds_differ_by_run_and_sequence_and_never_change():
     seeds = {seed_for(run, name) for run in range(20) for name in ("Bolt", "Deer", "Boy")}
     assert len(seeds) == 60
     assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_messages_and_pages_name_parameter_files_that_exist():
+    root = Path(__file__).parents[2]
+    trackers = "|".join(sorted(tracker_names(), key=len, reverse=True))
+    example = re.compile(rf"(?<![\w/.])({trackers})[:/](\w+)")
+    command = re.compile(rf"run_(?:tracker|video|webcam|vot)(?:\.py)? ({trackers}) (\w+)")
+    texts = [*(root / "docs").glob("*.md"), root / "README.md", *(root / "pytracking").rglob("*.py")]
+    texts += (root / "experiments").rglob("*.py")
+    named = [
+        (file.name, *found) for file in texts for pattern in (example, command)
+        for found in pattern.findall(file.read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 100
+    assert [entry for entry in named if entry[2] not in parameter_names(entry[1])] == []

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import pytracking
-from pytracking.evaluation.tracker import UnknownTrackerError
+from pytracking.evaluation.discovery import UnknownTrackerError
 
 FRAME = np.zeros((40, 60, 3), np.uint8)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytracking.evaluation import Tracker
-from pytracking.evaluation.tracker import MissingWeightsError
+from pytracking.evaluation.networks import MissingWeightsError
 from pytracking.tracker.nanotrack.free_shape import free_spatial_size
 from pytracking.tracker.nanotrack.nanotrack import (
     cell_points,

@@ -1,4 +1,4 @@
-"""OpenCV's trackers behind our contract."""
+"""OpenCV's trackers under our contract."""
 from __future__ import annotations
 
 import os
@@ -11,7 +11,7 @@ import pytest
 import pytracking
 from pytracking.cli import doctor
 from pytracking.evaluation import Tracker
-from pytracking.evaluation.tracker import MissingWeightsError
+from pytracking.evaluation.networks import MissingWeightsError
 from pytracking.tracker.opencv.opencv import MissingOpenCVTracker, check_available
 from pytracking.utils.boxes import clip_to_image
 from tests.evaluation.conftest import write_sequence

@@ -17,11 +17,12 @@ from experiments.tables import experiment_names, get_experiment
 from ltr.checkpoint import FORMAT, read_checkpoint, save_checkpoint
 from pytracking import run_tracker
 from pytracking.evaluation import Tracker
-from pytracking.evaluation.parameters import UnknownParameterError, recommendations
+from pytracking.evaluation.discovery import parameter_names
+from pytracking.evaluation.networks import FallbackWeightsWarning, MissingWeightsError, recommendations
+from pytracking.evaluation.parameters import UnknownParameterError
 from pytracking.evaluation.run_record import RECORD_NAME, recorded_parameters
 from pytracking.evaluation.running import run_dataset
-from pytracking.evaluation.tracker import FallbackWeightsWarning, MissingWeightsError, parameter_names
-from pytracking.evaluation.workers import Outcome, TaskRunner
+from pytracking.evaluation.tasks import Outcome, TaskRunner
 from pytracking.tracker.base import TrackerParams, with_recommendations
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
@@ -96,7 +97,7 @@ def test_recommendations_are_refused_where_they_are_not_a_networks_business() ->
 @pytest.mark.parametrize(("_", "name", "param"), [file for file in FILES if file[0] == "dimp_mobile"])
 def test_a_files_statements_win_and_recommendations_fill_in_the_rest(_, name: str, param: str, eager: str) -> None:
     tracker = Tracker(name, param, network=eager)
-    stated, resolved = tracker._load_parameters(), tracker.get_parameters()
+    stated, resolved = tracker.file_parameters(), tracker.get_parameters()
     for parameter, value in recommended_everywhere().items():
         wins = stated if parameter in stated.provenance else None
         assert getattr(resolved, parameter) == (getattr(wins, parameter) if wins else value), parameter
@@ -149,7 +150,7 @@ def test_run_json_holds_what_the_tracker_holds(network: str, name: str, param: s
     for parameter, source in provenance.items():
         if source == "network":
             assert getattr(params, parameter) == recommended[parameter]
-    assert {n for n, source in provenance.items() if source == "file"} == set(tracker._load_parameters().provenance)
+    assert {n for n, source in provenance.items() if source == "file"} == set(tracker.file_parameters().provenance)
 
 
 def test_weights_that_a_user_states_are_looked_for(sequences, tmp_path: Path, capsys) -> None:
@@ -175,7 +176,7 @@ def test_weights_that_a_user_states_have_a_folder_of_their_own(eager: str) -> No
 
 
 def test_compared_rtmdnets_state_the_same() -> None:
-    rls, simple = (Tracker(*name)._load_parameters() for name in (("rls_rtmdnet", "default"), ("rtmdnet", "simple")))
+    rls, simple = (Tracker(*name).file_parameters() for name in (("rls_rtmdnet", "default"), ("rtmdnet", "simple")))
     assert set(rls.provenance) == set(simple.provenance)
     assert all(getattr(rls, name) == getattr(simple, name) for name in rls.provenance)
 

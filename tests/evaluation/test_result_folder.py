@@ -32,7 +32,7 @@ from pytracking.evaluation.results import (
 from pytracking.evaluation.run_record import RECORD_NAME, ChangedRunError, read_record
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.sequence import Sequence
-from pytracking.evaluation.tracker import SequenceOutput
+from pytracking.evaluation.tracking import SequenceOutput
 from tests.evaluation.conftest import write_sequence
 from tests.evaluation.trackers import RandomWalk, Spec
 
@@ -128,7 +128,7 @@ def test_results_of_nobody_knows_what_are_not_adopted(sequences, damage, rerun):
         record.write_text({"corrupt record": '{"tracker": "iden', "another kind of record": "[1, 2]"}.get(damage, ""))
         _ = damage == "no record" and record.unlink()
     before = files()
-    with pytest.raises(ChangedRunError, match="nobody can say what made them|nothing says which data"):
+    with pytest.raises(ChangedRunError, match="what made them is unknown|nothing says which data"):
         run(sequences, rerun=rerun)
     assert files() == before
     assert is_complete(folder(), "one", 6), "it can still be analysed"
@@ -249,7 +249,7 @@ from tests.evaluation.trackers import SignsItsWork, Spec
 if __name__ == "__main__":
     overrides = {"seconds_a_frame": float(sys.argv[2])}
     try:
-        report = run_dataset(load(Path(sys.argv[1])), [Spec(SignsItsWork)], int(sys.argv[3]), progress=False,
+        report = run_dataset(load(Path(sys.argv[1])), [Spec(SignsItsWork)], threads=int(sys.argv[3]), progress=False,
                              overrides=overrides, rerun=sys.argv[4] == "rerun")
         print(report.computed, report.kept, len(report.failures))
     except ChangedRunError as error:

@@ -27,7 +27,7 @@ from tests.evaluation.trackers import CountsThreads, DiesOnTwo, FailsOnTwo, Rand
 
 
 def run(sequences, tracker, threads=0, **options):
-    return run_dataset(sequences, [tracker], threads, progress=False, **options)
+    return run_dataset(sequences, [tracker], threads=threads, progress=False, **options)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -243,13 +243,13 @@ def _all_gone(processes: list[int], seconds: float) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through Linux's /proc")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_workers_end_with_the_run(tmp_path, sequences, how):
     process, workers = _start(tmp_path)
-    if how == signal.SIGINT:
-        os.killpg(process.pid, how)  # as a terminal does on Ctrl-C
+    if how in (signal.SIGINT, signal.SIGHUP):
+        os.killpg(process.pid, how)  # as a terminal does on Ctrl-C, and when it closes
     else:
-        process.kill()
+        process.send_signal(how)
     try:
         process.wait(timeout=20)
         assert _all_gone(workers, 20)

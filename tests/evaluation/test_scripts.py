@@ -6,6 +6,7 @@ import pytest
 
 from pytracking import run_experiment, run_tracker
 from pytracking.__main__ import main as pytracking_main
+from pytracking.cli.tracker_options import parse_overrides
 from pytracking.evaluation import Tracker
 from pytracking.evaluation.results import boxes_file
 from pytracking.utils.contact_sheet import COLOURS
@@ -87,7 +88,7 @@ def test_mistakes_get_one_message_without_a_traceback(folder, arguments, message
 
 
 def test_values_of_set_are_read_as_python():
-    assert run_tracker.parse_overrides(["a=1", "b=0.5", "c=cpu", "d=None", "e=(1, 2)", "f=x=y"]) == {
+    assert parse_overrides(["a=1", "b=0.5", "c=cpu", "d=None", "e=(1, 2)", "f=x=y"]) == {
         "a": 1,
         "b": 0.5,
         "c": "cpu",
@@ -98,7 +99,7 @@ def test_values_of_set_are_read_as_python():
 
 
 def test_experiment_runs_all_its_trackers(folder, monkeypatch, capsys):
-    import experiments.examples as examples
+    import pytracking.experiments.examples as examples
     from pytracking.evaluation import get_dataset
 
     monkeypatch.setattr(examples, "get_dataset", lambda name: get_dataset(folder))

@@ -6,8 +6,8 @@ import warnings
 import pytest
 
 from pytracking.evaluation import Tracker
+from pytracking.evaluation.networks import FallbackWeightsWarning, MissingWeightsError
 from pytracking.evaluation.run_record import run_record
-from pytracking.evaluation.tracker import FallbackWeightsWarning, MissingWeightsError
 from pytracking.tracker.base import TrackerParams
 from pytracking.utils.files import sha256
 
@@ -17,7 +17,7 @@ class Paper(Tracker):
 
     weights_name, fallback_name = "test_paper.pth", "test_small"
 
-    def _load_parameters(self):
+    def file_parameters(self):
         return TrackerParams(weights=self.weights_name, fallback_weights=self.fallback_name)
 
 

@@ -83,7 +83,7 @@ class Spec(Tracker):
 
     def __init__(self, tracker_class: type[BaseTracker], run_id: int | None = None) -> None:
         super().__init__("identity", "default", run_id, tracker_class.__name__)
-        self.tracker_class = tracker_class
+        self._own_class = tracker_class
 
     def create_tracker(self, overrides=None):
-        return self.tracker_class(TrackerParams())
+        return self._own_class(TrackerParams())

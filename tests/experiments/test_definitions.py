@@ -4,10 +4,11 @@ import pytest
 from experiments.definition import PUBLISHED, TrackerName, published_table
 from experiments.scoring import PRESENCE_METRICS, SUMMARY_METRICS, VOT_METRICS
 from experiments.tables import experiment_names, get_experiment
+from ltr.errors import UserError
 from pytracking.analysis.rules import RULES
 from pytracking.evaluation import get_dataset
 from pytracking.evaluation.datasets.registry import DATASETS
-from pytracking.evaluation.tracker import parameter_names, tracker_names
+from pytracking.evaluation.discovery import parameter_names, tracker_names
 
 BENCHMARKS = [
     pytest.param(get_experiment(name), benchmark, id=f"{name}-{benchmark.dataset}-{place}")
@@ -71,7 +72,7 @@ def test_published_values(file, row, column, value):
 
 
 def test_an_unknown_experiment_names_the_nearest():
-    with pytest.raises(KeyError, match="Did you mean 'dimp_ablation'"):
+    with pytest.raises(UserError, match="Did you mean 'dimp_ablation'"):
         get_experiment("dimp_ablatoin")
 
 

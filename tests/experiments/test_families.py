@@ -4,7 +4,7 @@ import pytest
 from experiments.definition import TrackerName
 from experiments.families import FAMILIES, of_family
 from experiments.tables import get_experiment
-from pytracking.evaluation.tracker import parameter_names
+from pytracking.evaluation.discovery import parameter_names
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -7,11 +7,13 @@ import pytest
 import torch
 
 from experiments.__main__ import main
+from experiments.families import of_family
 from experiments.memory_probe import Schedule, margins, remembered, walk_along
 from experiments.memory_report import FIRST_FILTER, run_memory_probe
 from experiments.running import NothingToRunError
 from experiments.selection import Selection, jobs_of
 from experiments.tables import get_experiment
+from ltr.models.target_classifier.filtering import apply_filter
 from pytracking.evaluation import get_dataset
 
 SMALL = Schedule(every=4, frames=4, past=6)
@@ -37,18 +39,19 @@ def folder(tmp_path):
     return f"folder:{tmp_path / 'data'}"
 
 
-def job_on(folder, *labels):
+def job_on(folder, *labels, family=None):
     experiment = get_experiment("memory")
+    experiment = experiment if family is None else of_family(experiment, family)
     return experiment, jobs_of(experiment, Selection(dataset=folder, trackers=labels))[0]
 
 
 def test_a_margin_is_the_score_at_the_target_minus_the_highest_elsewhere():
-    features = torch.zeros(3, 1, 9, 9)
-    features[:, 0, 4, 4] = torch.tensor([1.0, 1.0, 0.2])  # the target's cell
-    features[:, 0, 4, 6] = 5.0  # too near to be elsewhere
-    features[:, 0, 0, 8] = torch.tensor([0.25, 1.5, 0.0])
+    scores = torch.zeros(3, 9, 9)
+    scores[:, 4, 4] = torch.tensor([1.0, 1.0, 0.2])  # the target's cell
+    scores[:, 4, 6] = 5.0  # too near to be elsewhere
+    scores[:, 0, 8] = torch.tensor([0.25, 1.5, 0.0])
     box = torch.tensor([4.0 * 16, 4.0 * 16, 16.0, 16.0]).expand(3, 4)
-    found = margins(torch.ones(1, 1, 1, 1), features, box, 16)
+    found = margins(scores, box, 1, 16)
     torch.testing.assert_close(found, torch.tensor([0.75, -0.5, 0.2]))
 
 
@@ -71,7 +74,9 @@ def test_samples_are_those_of_a_tracker_that_never_errs(folder):
     size = tracker.params.image_sample_size
     assert bool(((centres - size / 2).abs() < 0.2 * size).all()) and bool((centres[:, 0] > size / 2).any())
     first = remembered(walks[0], tracker, SMALL, learns=False)
-    expected = margins(walks[0].filters, walks[0].features, walks[0].boxes, tracker.network.feature_stride).numpy()
+    scores = apply_filter(walks[0].features[None], walks[0].filters)[0]
+    kernel, stride = walks[0].filters.shape[-1], tracker.network.feature_stride
+    expected = margins(scores, walks[0].boxes, kernel, stride).numpy()
     for row, spans in enumerate(dict(SMALL.trials(FRAMES - 1)).values()):
         for span, frames in spans.items():
             np.testing.assert_allclose(first[span][row], expected[frames], rtol=1e-5, atol=1e-6)
@@ -81,7 +86,7 @@ def test_samples_are_those_of_a_tracker_that_never_errs(folder):
     assert all(np.array_equal(learnt[span], again[span]) for span in learnt)
 
 
-def test_a_report_of_two_learners(folder, results):
+def test_a_report_of_two_learners(folder, results, saved_figures):
     experiment, job = job_on(folder, "BGD-DiMP", "exact")
     text = run_memory_probe(experiment, job, SMALL)
     reports = list((results / "reports").iterdir())
@@ -90,8 +95,27 @@ def test_a_report_of_two_learners(folder, results):
     assert stored["sequences"] == ["a", "b"] and set(stored["values"]) == {FIRST_FILTER, "BGD-DiMP", "exact"}
     for kinds in stored["values"].values():
         assert all(len(each) == 2 and np.isfinite(each).all() for each in kinds.values())
-    assert (reports[0] / "memory.png").stat().st_size > 1000
+    assert (reports[0] / "memory.png").is_file()
+    (axes,) = saved_figures[0].axes
+    shown = {text.get_text(): text.xy for text in axes.texts}
+    assert set(shown) == set(stored["values"])
+    for label, found in stored["values"].items():
+        assert shown[label] == pytest.approx([np.mean(found["next margin"]), np.mean(found["past margin"])])
     assert "exact minus the others" in text and "± :" in text
+
+
+@pytest.mark.parametrize(("family", "title"), [("prdimp", "PrDiMP"), ("super_dimp", "SuperDiMP"), ("atom", "ATOM")])
+def test_every_family_can_be_probed(folder, results, family, title):
+    experiment, job = job_on(folder, f"RLS-{title}", "exact", family=family)
+    run_memory_probe(experiment, job, SMALL)
+    (report,) = (results / "reports").iterdir()
+    assert report.name.startswith(f"memory_{family}")
+    values = json.loads((report / "values.json").read_text())["values"]
+    assert set(values) == {FIRST_FILTER, f"RLS-{title}", "exact"}
+    for label in (f"RLS-{title}", "exact"):
+        assert np.isfinite(values[label]["past margin"]).all()
+        assert values[label]["past margin"] != values[FIRST_FILTER]["past margin"]
+    assert np.mean(values["exact"]["recent margin"]) > np.mean(values[FIRST_FILTER]["recent margin"])
 
 
 def test_what_cannot_be_probed_is_said(folder, results, capsys):
@@ -99,7 +123,7 @@ def test_what_cannot_be_probed_is_said(folder, results, capsys):
     with pytest.raises(NothingToRunError, match="150 frames"):
         run_memory_probe(experiment, job)
     assert main(["plan", "memory", "--no-probe"]) == 2
-    assert "python -m experiments run memory" in capsys.readouterr().err
+    assert "pytracking experiments run memory" in capsys.readouterr().err
     tracker = job.trackers["exact"][0].create_tracker()
     with pytest.raises(ValueError, match="151 frames"):
         walk_along(get_dataset(folder)[0], tracker, Schedule())

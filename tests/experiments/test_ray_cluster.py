@@ -3,13 +3,13 @@ import threading
 
 import pytest
 
-from experiments.definition import Benchmark, Experiment
-from experiments.running import run_experiment
-from experiments.selection import Selection, jobs_of
+from pytracking.experiments.definition import Benchmark, Experiment
+from pytracking.experiments.running import run_experiment
+from pytracking.experiments.selection import Selection, jobs_of
 
 ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 
-from experiments.engines.ray_cluster import RayPool, wait_for_nodes  # noqa: E402
+from pytracking.experiments.engines.ray_cluster import RayPool, wait_for_nodes  # noqa: E402
 
 
 @pytest.fixture

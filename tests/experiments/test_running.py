@@ -71,9 +71,9 @@ def test_a_report_says_where_the_difference_lies_and_which_command_made_it(exper
     run_experiment(experiment, jobs, workers=0, progress=False)
     selection = Selection(runs=1, trackers=("BGD-DiMP matched",))
     command = selection.run_command(get_experiment("mini"))
-    assert command == "python -m experiments run mini --runs 1 --trackers 'BGD-DiMP matched'"
+    assert command == "pytracking experiments run mini --runs 1 --trackers 'BGD-DiMP matched'"
     report = write_report(experiment, jobs)
-    assert "Made by `python -m experiments run tiny --runs 1`." in report
+    assert "Made by `pytracking experiments run tiny --runs 1`." in report
     still = score_job(jobs[0]).evaluation.tracker("still")
     by_sequence = dict(zip(("run", "walk"), score_job(jobs[0]).evaluation.sequence_scores(still)[0], strict=True))
     for name, auc in by_sequence.items():

@@ -10,8 +10,8 @@ from experiments.selection import Selection, jobs_of  # noqa: E402
 from experiments.status import status_of  # noqa: E402
 from experiments.tables import get_experiment  # noqa: E402
 from experiments.vot_protocol import STACKS, workspace_of  # noqa: E402
-from pytracking.vot.execution import open_workspace  # noqa: E402
-from pytracking.vot.workspace import WorkspaceError, _stack  # noqa: E402
+from pytracking.vot_integration.execution import open_workspace  # noqa: E402
+from pytracking.vot_integration.workspace import WorkspaceError, _stack  # noqa: E402
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import VOT18, DimpParams
 from pytracking.tracker.rls_dimp.params import RELEASED, RlsDimpParams
 from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+from tests.golden_family.support import padded
 
 # (code base, its parameter file) -> (tracker, our parameter file or parameters)
 PARAMETER_FILES = {
@@ -43,6 +44,7 @@ RELEASED_DIMP18 = {
     "dimp18_vot": VOT18 | RELEASED | _DIMP18 | {"net_opt_update_iter": 3},
 }
 EARLY_FRAMES = 10
+ROUNDING = 10  # tolerances: most that rounding may put a golden run off the exact one; 2.5 in the set here
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -118,7 +120,8 @@ def assert_as_golden(found: list, golden: np.ndarray, exact: Callable[[], list],
 
     Steepest descent amplifies rounding: the golden run of DiMP-18 is up to 1e-3 from the same run in double precision,
     and another processor's rounding need not agree with it to 5e-4. In such frames the error of the result, against the
-    exact one, may be of the size of the golden's; in all others the golden's tolerance holds.
+    exact one, may be of the size of the golden's; in all others the golden's tolerance holds. The exact run is ours, so
+    a golden that is far from it is not excused: that would be an error of ours, not rounding of theirs.
     """
     found, golden = (np.asarray(values, dtype=np.float64).reshape(len(golden), -1) for values in (found, golden))
     distance = np.abs(found - golden).max(axis=1)
@@ -126,7 +129,8 @@ def assert_as_golden(found: list, golden: np.ndarray, exact: Callable[[], list],
         return
     truth = np.asarray(exact(), dtype=np.float64).reshape(len(golden), -1)
     golden_error, our_error = (np.abs(values - truth).max(axis=1) for values in (golden, found))
-    wrong = (distance > atol) & ((golden_error <= atol) | (our_error > 2 * golden_error))
+    rounded = (golden_error > atol) & (golden_error < ROUNDING * atol)
+    wrong = (distance > atol) & ~(rounded & (our_error <= 2 * golden_error))
     assert not wrong.any(), f"frames {np.flatnonzero(wrong)}: {distance} from golden, {our_error} from exact"
 
 
@@ -157,8 +161,9 @@ def test_e2e_dimp(golden_dir: Path, filler: ModuleType, dragonbaby: Path, run_na
     )
     for read, expected, atol in readings:
         assert_as_golden(read(outputs), expected, lambda read=read: read(exact()), atol)
-    np.testing.assert_allclose(tracker.memory.all_weights, golden["sample_weights"], rtol=0, atol=1e-6)
-    np.testing.assert_allclose(tracker.memory.all_boxes, golden["target_boxes"], rtol=0, atol=0.1)
+    weights, boxes = (padded(values, tracker.memory.size) for values in (tracker.memory.weights, tracker.memory.boxes))
+    np.testing.assert_allclose(weights, golden["sample_weights"], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(boxes, golden["target_boxes"], rtol=0, atol=0.1)
 
 
 def test_e2e_dimp_folded(golden_dir: Path, filler: ModuleType, dragonbaby: Path) -> None:

@@ -14,11 +14,11 @@ import torch
 
 from ltr.checkpoint import save_checkpoint
 from ltr.models.tracking.mdnet import mdnet
+from ltr.overlap import overlap
 from pytracking.parameter.rls_rtmdnet import reference
 from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
 from pytracking.tracker.rtmdnet import rtmdnet as tracker_module
 from pytracking.tracker.rtmdnet.first_frame import BOX_SAMPLES, CLOSE_NEGATIVES, POSITIVES, SceneSamples
-from pytracking.tracker.rtmdnet.sampling import overlap
 from pytracking.tracker.rtmdnet.scene import replica_scenes
 
 CLOSE_FRAMES = 5

@@ -92,7 +92,9 @@ def test_rtmdnet_head(golden_dir, golden_set, filler, dtype, key):
     rows = len(numbers["head_fc4"])
     features = np.maximum(filler.array("md_feat", (rows, net.feature_size), golden_set["seed"]), 0)
     with torch.inference_mode():
-        logits, (_, fc4, fc5) = net.classify_with_inputs(torch.tensor(features, dtype=dtype))
+        fc4 = net.layers.fc4(torch.tensor(features, dtype=dtype))
+        fc5 = net.layers.fc5(fc4)
+        logits = net.classify(torch.tensor(features, dtype=dtype))
     for found, name in ((fc4, "head_fc4"), (fc5, "head_fc5"), (logits, key)):
         scale = np.abs(numbers[name]).max()
         np.testing.assert_allclose(found.numpy(), numbers[name], rtol=1e-4, atol=1e-4 * scale, err_msg=name)

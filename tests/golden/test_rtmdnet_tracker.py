@@ -7,12 +7,13 @@ import pytest
 import torch
 from torch import nn
 
+from ltr.overlap import overlap
 from pytracking.parameter.rls_rtmdnet import reference
 from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
 from pytracking.tracker.rtmdnet.box_regressor import BoxRegressor
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.memory import SampleSet
-from pytracking.tracker.rtmdnet.sampling import SampleDistribution, draw_around, overlap
+from pytracking.tracker.rtmdnet.sampling import SampleDistribution, draw_around
 from pytracking.tracker.rtmdnet.scene import SceneGeometry, Scenes, regions_in_scenes
 
 LAYERS = ("layers.fc4.0", "layers.fc5.1", "branches.0.1")

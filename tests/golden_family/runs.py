@@ -16,7 +16,7 @@ from pytracking.tracker.atom.objective import project
 from pytracking.tracker.dimp import refinement
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import AugmentationParams, DimpParams
-from tests.golden_family.support import read_frame
+from tests.golden_family.support import padded, read_frame
 
 RENAMED = {  # upstream's names of parameters: ours
     "dispalcement_scale": "displacement_scale",
@@ -167,9 +167,9 @@ class Watch:
         self.modulation: list[np.ndarray] = []
         climb, cut, target_iou = refinement.climb, tracker.cut_patch, tracker.network.target_iou
 
-        def watch_climb(boxes: Tensor, *args: Any, **options: Any) -> tuple[Tensor, Tensor]:
+        def watch_climb(boxes: np.ndarray, *args: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
             after, values = climb(boxes, *args, **options)
-            self.refined[-1] = tuple(each.numpy() for each in (boxes, after, values))
+            self.refined[-1] = boxes, after, values
             return after, values
 
         def watch_cut(image: np.ndarray):
@@ -235,7 +235,7 @@ def run(tracker: DimpTracker, folder: Path, config: dict, replay: Replay) -> lis
     start = config["start_frame_index0"]
     boxes = np.loadtxt(folder / "groundtruth_rect.txt", delimiter=",")
     tracker.initialize(read_frame(folder, start + 1), {"init_bbox": boxes[start]})
-    memory = {"weights": tracker.memory.all_weights.clone(), "boxes": tracker.memory.boxes.clone()}
+    memory = {"weights": padded(tracker.memory.weights, tracker.memory.size), "boxes": tracker.memory.boxes.clone()}
     first = {"target_bbox": boxes[start], "flag": "init", "score": np.nan, "learner": {"num_iter": 0}, "memory": memory}
     outputs = [first | {"filters": tracker.filters}]
     for index in range(1, config["n_frames"]):

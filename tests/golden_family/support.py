@@ -22,6 +22,11 @@ def read_frame(folder: Path, number: int) -> np.ndarray:
     return cv2.cvtColor(cv2.imread(str(folder / "img" / f"{number:04d}.jpg")), cv2.COLOR_BGR2RGB)
 
 
+def padded(values: torch.Tensor, length: int) -> torch.Tensor:
+    """Values of a sample memory's stored places, with zeros for those still free, as the goldens have them."""
+    return torch.cat([values.cpu(), values.new_zeros(length - len(values), *values.shape[1:]).cpu()])
+
+
 def assert_matches(numbers: dict, name: str, tensor: torch.Tensor, tolerance: float = 1e-4) -> None:
     """Compares shape, statistics and a subset; the tolerance is relative to the largest value."""
     values = tensor.detach().double().contiguous().numpy()

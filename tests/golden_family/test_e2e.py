@@ -13,12 +13,13 @@ from ltr.models.inference import prepare_for_inference
 from pytracking.tracker.atom.atom import AtomTracker
 from pytracking.tracker.dimp.dimp import DimpTracker
 from tests.golden_family.runs import Replay, Watch, make_params, run, settle_ties, stage
-from tests.golden_family.support import assert_matches
+from tests.golden_family.support import assert_matches, padded
 
 PIXELS = 0.02  # of boxes and positions
 SCORES = {"klcedimpnet50": 1e-5, "klcedimpnet18": 1e-5, "superdimp": 1e-3}
 LOGITS = 1e-4
 AFTER_UPDATES = 1e-2  # of a staged ATOM run's scores once its filter has been updated
+ROUNDING = 4  # tolerances: most that rounding may put the last filter of a golden ATOM run off the exact one
 LAST_FILTER = {"klcedimpnet50": 1e-4, "klcedimpnet18": 1e-4, "superdimp": 1e-2}
 
 
@@ -101,8 +102,8 @@ def test_e2e_dimp(family_dir, make_network: Callable, dragonbaby: Path, monkeypa
     np.testing.assert_allclose(norms, golden["filter_norm"], rtol=LAST_FILTER[net])
     for found, name in zip(watch.modulation, ("iou_mod3", "iou_mod4"), strict=True):
         close(found, golden[name], 1e-4, name)
-    close(tracker.memory.all_weights, golden["sample_weights"], 1e-6, "sample_weights")
-    close(tracker.memory.all_boxes, golden["target_boxes"], PIXELS, "target_boxes")
+    close(padded(tracker.memory.weights, tracker.memory.size), golden["sample_weights"], 1e-6, "sample_weights")
+    close(padded(tracker.memory.boxes, tracker.memory.size), golden["target_boxes"], PIXELS, "target_boxes")
 
 
 @pytest.mark.parametrize("way", ["staged", "whole"])
@@ -132,7 +133,7 @@ def test_e2e_atom(family_dir, make_network: Callable, dragonbaby: Path, monkeypa
         check_last_filter(outputs[-1]["filters"].numpy(), golden["final_filter_sub"], exact)
     for found, name in zip(watch.modulation, ("target_feat3", "target_feat4"), strict=True):
         close(found, golden[name], 1e-4, name)
-    close(tracker.memory.all_weights, golden["sample_weights"], 1e-6, "sample_weights")
+    close(padded(tracker.memory.weights, tracker.memory.size), golden["sample_weights"], 1e-6, "sample_weights")
     labels = tracker.problem().label[0, :, ::5, ::5]
     close(labels, golden["label_memory_sub"], 1e-3, "labels")
     close(tracker.label_sigma, golden["sigma"], 1e-5, "sigma")
@@ -163,7 +164,8 @@ def check_last_filter(found: np.ndarray, golden: np.ndarray, exact: Callable[[],
         return
     truth = exact().ravel()
     golden_error, our_error = (np.abs(values.ravel() - truth).max() for values in (golden, found))
-    assert golden_error > tolerance and our_error < 2 * golden_error, (golden_error, our_error, tolerance)
+    rounded = tolerance < golden_error < ROUNDING * tolerance  # further off would be an error of ours, not rounding
+    assert rounded and our_error < 2 * golden_error, (golden_error, our_error, tolerance)
 
 
 def check_atom_scores(outputs: list[dict], golden: dict, way: str) -> None:

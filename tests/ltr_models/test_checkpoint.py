@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ltr.checkpoint import NETWORKS, CheckpointError, load_network, read_checkpoint, save_checkpoint
 from ltr.models.tracking.dimpnet import dimpnet_mobile
 from ltr.models.tracking.mdnet import mdnet
-from ltr.restricted_pickle import LEGACY_MAGIC
+from ltr.torch_file import LEGACY_MAGIC
 
 TINY = {"out_feature_dim": 8, "iou_input_dim": [8, 8], "iou_inter_dim": [8, 8], "iou_reference_dim": 4, "width": 0.25}
 CONSTRUCTOR = {"function": "ltr.models.tracking.dimpnet.dimpnet_mobile", "kwargs": TINY}

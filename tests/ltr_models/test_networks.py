@@ -88,6 +88,13 @@ def test_expansion_tap_is_the_hidden_map_of_its_block():
         torch.testing.assert_close(maps["layer3"], network.features[8](network.features[7](x)))
 
 
+def test_upper_blocks_lead_from_the_fine_map_to_the_coarse_one():
+    network = MobileNetV2({"layer2": "6", "layer3": "13"}).eval()
+    with torch.no_grad():
+        maps = network(torch.randn(1, 3, 64, 64))
+        torch.testing.assert_close(network.upper_blocks()(maps["layer2"]), maps["layer3"])
+
+
 @pytest.mark.parametrize("channels_last", [True, False])
 def test_preparation_changes_nothing_but_speed(mobile, channels_last):
     prepared = prepare_for_inference(copy.deepcopy(mobile), channels_last=channels_last)

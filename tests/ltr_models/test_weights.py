@@ -10,9 +10,12 @@ import torch
 from ltr import weights
 from ltr.checkpoint import save_checkpoint
 from ltr.download import DownloadError, download
+from ltr.engine.onnx_file import GraphFile
 from ltr.models.tracking.mdnet import mdnet
 from ltr.weights import KNOWN, KnownWeights, find_weights
 from pytracking.__main__ import main
+from pytracking.cli.weights import users_of_networks
+from pytracking.utils.files import sha256
 
 CONTENT = bytes(range(256)) * 4000
 
@@ -111,7 +114,38 @@ def test_search_order(tmp_path, monkeypatch):
 
 def test_known_entries_are_complete():
     for name, entry in KNOWN.items():
-        assert name == entry.name and entry.url.startswith("https://") and entry.page.startswith("https://")
+        assert name == entry.name and entry.licence
+        if entry.url is None:  # nobody publishes it; the page says how it is made
+            assert "pytracking train" in entry.page
+        else:
+            assert entry.url.startswith("https://") and entry.page.startswith("https://")
+
+
+def test_every_network_that_a_parameter_file_names_is_known():
+    bundled = {file.stem for file in weights.bundled_networks()}
+    assert set(users_of_networks()) - bundled <= set(KNOWN)
+
+
+def test_command_alone_lists_every_network(capsys):
+    assert main(["weights"]) == 0
+    output = capsys.readouterr().out
+    assert all(name in output for name in users_of_networks())
+    assert "licence: Apache-2.0" in output and "pytracking weights fetch vittrack.onnx" in output
+
+
+def test_command_imports_onnx_under_the_name_of_the_parameter_files(networks, tmp_path, monkeypatch, capsys):
+    graph = tmp_path / "as_published.onnx"
+    file = GraphFile("peer")
+    file.output("y", file.node("Relu", file.input("x", (1, 2))), (1, 2))
+    graph.write_bytes(file.to_bytes())
+    entry = KnownWeights("peer.onnx", "a test", "https://example.org", None, tested=sha256(graph))
+    monkeypatch.setitem(KNOWN, "peer.onnx", entry)
+    assert main(["weights", "import", str(graph)]) == 0
+    assert (networks / "peer.onnx").read_bytes() == graph.read_bytes()
+    assert main(["weights", "check"]) == 0
+    (tmp_path / "page.onnx").write_text("<html>sign in</html>")
+    assert main(["weights", "import", str(tmp_path / "page.onnx")]) == 1
+    assert "is not an ONNX network" in capsys.readouterr().err
 
 
 @pytest.fixture

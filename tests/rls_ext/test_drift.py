@@ -15,6 +15,10 @@ def test_the_window_forgets_and_rls_does_not(seed):
     assert curves.old_rls[back] <= curves.old_rls[learned]
 
 
-def test_the_figure_is_drawn(tmp_path):
-    rls_drift.plot(rls_drift.run(0, leg=20), tmp_path / "drift.png")
-    assert (tmp_path / "drift.png").stat().st_size > 10_000
+def test_the_figure_shows_the_curves(tmp_path, saved_figures):
+    curves = rls_drift.run(0, leg=20)
+    rls_drift.plot(curves, tmp_path / "drift.png")
+    assert (tmp_path / "drift.png").is_file()
+    (figure,) = saved_figures
+    drawn = [line.get_ydata().tolist() for panel in figure.axes for line in panel.lines]
+    assert drawn == [list(curve) for curve in (curves.old_window, curves.old_rls, curves.now_window, curves.now_rls)]

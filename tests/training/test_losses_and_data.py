@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from ltr.actors.dimp import cut_windows
 from ltr.data.augmentation import Augmentation
 from ltr.data.crops import CropGeometry, Jitter, box_in_crop, crop_region, jittered_region
-from ltr.data.mdnet_examples import cut_scene, draw_negative, draw_positive, overlaps
+from ltr.data.mdnet_examples import cut_scene, draw_negative, draw_positive
 from ltr.data.sampler import ExampleSampler
 from ltr.dataset.base import Track, VideoDataset
 from ltr.losses.box_density import DEVIATIONS, LABEL_DEVIATION, density_loss, draw_boxes, log_gaussian
 from ltr.losses.classification import gaussian_labels, hinged_square_loss
 from ltr.losses.multi_domain import binary_loss, instance_embedding_loss
-from ltr.losses.overlap import box_overlap, overlap_loss, sample_proposals
+from ltr.losses.overlap import overlap_loss, sample_proposals
+from ltr.overlap import overlap
 
 
 def test_label_is_one_at_the_centre_and_falls_as_a_gaussian() -> None:
@@ -36,24 +37,24 @@ def test_hinge_forgives_negative_scores_on_background_only() -> None:
 
 def test_overlap_of_known_boxes() -> None:
     a = torch.tensor([0.0, 0.0, 10.0, 10.0])
-    assert box_overlap(a, torch.tensor([5.0, 0.0, 10.0, 10.0])).item() == pytest.approx(50 / 150)
-    assert box_overlap(a, torch.tensor([20.0, 0.0, 5.0, 5.0])).item() == 0
+    assert overlap(a, torch.tensor([5.0, 0.0, 10.0, 10.0])).item() == pytest.approx(50 / 150)
+    assert overlap(a, torch.tensor([20.0, 0.0, 5.0, 5.0])).item() == 0
 
 
 def test_proposals_overlap_enough_and_cover_all_qualities() -> None:
     torch.manual_seed(0)
     boxes = torch.tensor([[30.0, 40.0, 50.0, 20.0]]).expand(64, 4)
     proposals = sample_proposals(boxes, 16)
-    overlap = box_overlap(proposals, boxes[:, None])
-    assert overlap.min() >= 0.1
-    assert overlap.min() < 0.4 and overlap.max() > 0.95
+    drawn = overlap(proposals, boxes[:, None])
+    assert drawn.min() >= 0.1
+    assert drawn.min() < 0.4 and drawn.max() > 0.95
 
 
 def test_overlap_loss_is_zero_for_a_perfect_prediction() -> None:
     torch.manual_seed(1)
     boxes = torch.tensor([[30.0, 40.0, 50.0, 20.0]])
     proposals = sample_proposals(boxes, 5)
-    truth = 2 * box_overlap(proposals, boxes[:, None]) - 1
+    truth = 2 * overlap(proposals, boxes[:, None]) - 1
     assert overlap_loss(truth, proposals, boxes) == 0
     assert overlap_loss(truth + 0.1, proposals, boxes).item() == pytest.approx(0.01, rel=1e-4)
 
@@ -173,7 +174,7 @@ def test_mdnet_boxes_and_scene() -> None:
     rng = np.random.default_rng(0)
     target = np.array([100.0, 80.0, 40.0, 60.0])
     positive, negative = draw_positive(target, 30, rng), draw_negative(target, 60, rng)
-    assert overlaps(positive, target).min() >= 0.7 and overlaps(negative, target).max() <= 0.5
+    assert overlap(positive, target).min() >= 0.7 and overlap(negative, target).max() <= 0.5
     image = np.full((240, 320, 3), 128, np.uint8)
     image[80:140, 100:140] = 255
     boxes = np.concatenate([target[None], negative])

@@ -35,7 +35,7 @@ def test_recommendations_are_parameters_and_are_applied() -> None:
     for params in (DimpParams(), RlsDimpParams()):
         applied = with_recommendations(params, recommended)
         assert applied.image_sample_size == 256 and applied.box_refinement_space == "edges"
-        assert applied.refinement_weight == 0.3 and applied.scale_step is None  # the IoU-Net alone gives the size
+        assert applied.refinement_weight == 0.6 and applied.scale_step is None  # the IoU-Net alone gives the size
 
 
 def moving_square(frames: int) -> tuple[list[np.ndarray], np.ndarray]:

@@ -24,14 +24,16 @@ def write_image(path: Path, brightness: int = 90) -> None:
     cv2.imwrite(str(path), np.full((*SIZE, 3), brightness, np.uint8))
 
 
-def voc_object(box: tuple[int, int, int, int], flags: str = "", part: tuple[int, int, int, int] | None = None) -> str:
+def voc_object(
+    box: tuple[int, int, int, int], flags: str = "", part: tuple[int, int, int, int] | None = None, kind: str = "dog"
+) -> str:
     def corners(values: tuple[int, int, int, int]) -> str:
         names = ("xmin", "ymin", "xmax", "ymax")
         inner = "".join(f"<{name}>{value}</{name}>" for name, value in zip(names, values, strict=True))
         return f"<bndbox>{inner}</bndbox>"
 
     inside = f"<part><name>head</name>{corners(part)}</part>" if part else ""
-    return f"<object><name>dog</name>{flags}{corners(box)}{inside}</object>"
+    return f"<object><name>{kind}</name>{flags}{corners(box)}{inside}</object>"
 
 
 def write_voc(root: Path, name: str, objects: list[str], size: str | None = None) -> None:
@@ -59,6 +61,16 @@ def test_voc_takes_whole_objects_and_counts_from_zero(tmp_path: Path) -> None:
     assert VocStills(tmp_path, parts=True).boxes.tolist() == [[20, 30, 25, 25]]
     with pytest.raises(DatasetNotFoundError, match="JPEGImages"):
         VocStills(tmp_path / "a" / "JPEGImages")
+
+
+def test_another_of_its_kind_is_alike_and_from_another_photograph(tmp_path: Path) -> None:
+    write_voc(tmp_path, "1", [voc_object((11, 21, 60, 80)), voc_object((90, 21, 130, 60))])
+    write_voc(tmp_path, "2", [voc_object((31, 41, 90, 70)), voc_object((11, 21, 60, 80), kind="cat")])
+    stills = VocStills(tmp_path)
+    assert stills.kinds.tolist() == ["dog", "dog", "dog", "cat"]
+    for seed in range(5):
+        assert stills.another_of_its_kind(0, np.random.default_rng(seed)).shape == (30, 60, 3)  # the dog of 2
+    assert stills.another_of_its_kind(3, np.random.default_rng(0)) is None
 
 
 def test_parts_lie_in_their_objects_and_stay_the_same(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 
 from ltr.checkpoint import load_network, read_checkpoint
 from ltr.run_training import main, setting_names, train
-from ltr.trainers.merge import merge
+from ltr.train_settings.dimp.dimp_mobile import make_network
 from ltr.trainers.plan import RunOptions
 from ltr.trainers.trainer import Trainer
 
@@ -77,7 +77,7 @@ def test_killed_run_resumes_to_the_same_weights(tmp_path: Path, monkeypatch: pyt
 
     def step_then_die(self: Trainer, *arguments):
         nonlocal steps
-        if steps == 3:  # in the middle of the second epoch, one step behind the last checkpoint
+        if steps == 3:  # in the middle of the second epoch, one step past the last checkpoint
             raise Killed
         steps += 1
         self.plan.checkpoint_every = 1
@@ -99,7 +99,7 @@ def test_resuming_with_another_seed_is_refused(tmp_path: Path, capsys: pytest.Ca
     arguments = ["mdnet", "rtmdnet_small", "--smoke", "--device", "cpu", "--workspace", str(tmp_path)]
     assert main([*arguments, "--seed", "1"]) == 0
     assert main([*arguments, "--seed", "2", "--cache", str(tmp_path / "other")]) == 2
-    assert "seed 1" in capsys.readouterr().out
+    assert "seed 1" in capsys.readouterr().err
 
 
 def test_missing_path_names_the_variable(tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture) -> None:
@@ -107,7 +107,7 @@ def test_missing_path_names_the_variable(tmp_path: Path, monkeypatch, capsys: py
         monkeypatch.delenv(key, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert main(["dimp", "dimp50_got10k", "--device", "cpu", "--workspace", str(tmp_path)]) == 2
-    assert "LTR_RESNET50_WEIGHTS" in capsys.readouterr().out
+    assert "LTR_RESNET50_WEIGHTS" in capsys.readouterr().err
 
 
 def test_unknown_setting_lists_the_known(tmp_path: Path) -> None:
@@ -115,29 +115,16 @@ def test_unknown_setting_lists_the_known(tmp_path: Path) -> None:
         train("dimp", "dimp51", smoke_options(tmp_path))
 
 
-def test_separately_trained_parts_are_joined(tmp_path: Path) -> None:
-    paths = {
-        only: train("dimp", "dimp_mobile", smoke_options(tmp_path / only, only=only, cache_folder=tmp_path / "cache"))
-        for only in ("classifier", "boxes")
-    }
-    merge(tmp_path / "joined.pth", paths["classifier"], paths["boxes"], {"note": "joined"})
-    joined, classifier, boxes = (
-        read_checkpoint(path).net for path in (tmp_path / "joined.pth", paths["classifier"], paths["boxes"])
-    )
-    assert_equal(
-        joined,
-        {name: (boxes if name.startswith("bb_regressor.") else classifier)[name] for name in classifier},
-    )
-    head = "classifier.feature_extractor.0.weight"
-    assert not torch.equal(classifier[head], boxes[head])  # each run trained its own part alone
-    assert load_network(tmp_path / "joined.pth").metadata["note"] == "joined"
-
-
-def test_only_is_refused_where_a_setting_has_no_parts(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    arguments = ["mdnet", "rtmdnet_small", "--smoke", "--only", "boxes", "--workspace", str(tmp_path)]
-    assert main(arguments) == 2
-    assert "leave out --only boxes" in capsys.readouterr().out
-    assert not (tmp_path / "log.csv").exists()
+def test_dimp_mobile_trains_its_upper_blocks_and_leaves_the_lower_ones(tmp_path: Path) -> None:
+    options = smoke_options(tmp_path)
+    torch.manual_seed(options.seed)
+    start = make_network(options).state_dict()
+    trained = read_checkpoint(train("dimp", "dimp_mobile", options)).net
+    changed = {name for name, value in trained.items() if not torch.equal(value.float(), start[name].half().float())}
+    blocks = {int(name.split(".")[2]) for name in changed if name.startswith("feature_extractor.features.")}
+    assert blocks == set(range(7, 14))
+    assert not any("running_" in name for name in changed if name.startswith("feature_extractor"))  # statistics stay
+    assert {"classifier", "bb_regressor"} <= {name.split(".")[0] for name in changed}
 
 
 @pytest.mark.parametrize("fails", [False, True])

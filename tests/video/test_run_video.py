@@ -10,6 +10,7 @@ import pytest
 
 from pytracking import run_video
 from pytracking.evaluation.results import read_boxes, read_times
+from pytracking.video.overlay import target_colour
 from pytracking.video.recorder import Recorder
 from pytracking.video.sources import VideoError, open_source
 
@@ -123,7 +124,11 @@ def test_interrupt_keeps_what_is_done(video, results, monkeypatch, capsys):
         (["{video}", "--optional_box", "500", "500", "10", "10"], "box"),
         (["{video}", "--optional_box", "1", "1", "0", "10"], "box"),
         (["{video}", *BOX, "--save", "out.gif"], "must end in"),
-        (["{video}", *BOX, "--start_frame", "0"], "--start_frame"),
+        (["{video}", *BOX, "--start_frame", "0"], "--start"),
+        (["{video}", *BOX, "--box_at", "1", "1", "1", "9", "9"], "after the first frame, 1"),
+        (["{video}", *BOX, "--remove_at", "4", "2"], "no target 2 before frame 4"),
+        (["{video}", *BOX, "--set", "colour"], "expected NAME=VALUE"),
+        (["{video}", *BOX, "--network", "dimp_mobile"], "takes no network"),
     ],
 )
 def test_wrong_input_is_named(arguments, message, video, tmp_path, results, capsys):
@@ -149,19 +154,19 @@ def test_memory_does_not_grow_with_ten_thousand_frames(tmp_path):
     recorder = Recorder(tmp_path, "endless", {})
     tracemalloc.start()
     sizes = {}
-    for step in track_video(TrackerHandle("identity", "default"), Endless(), lambda frame: [20, 15, 30, 24]):
-        recorder.add(step.output, step.seconds)
+    for step in track_video(TrackerHandle("identity", "default"), Endless(), lambda frame: {1: [20, 15, 30, 24]}):
+        recorder.add(step.outputs, step.seconds)
         if step.index in (1000, 9999):
             sizes[step.index] = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert sizes[9999] - sizes[1000] < 100_000  # bytes; 9000 boxes kept in a list would be over 2 MB
-    assert len(read_boxes(recorder.finish().boxes)) == 10_000
+    assert len(read_boxes(recorder.finish().targets[1].boxes)) == 10_000
 
 
 def test_a_crash_leaves_the_rows_that_were_written(tmp_path):
     recorder = Recorder(tmp_path, "clip", {})
     for index in range(120):
-        recorder.add({"target_bbox": [index, 0, 5, 5]}, 0.01)
+        recorder.add({1: {"target_bbox": [index, 0, 5, 5]}}, 0.01)
     lines = recorder.partial.read_text().splitlines()  # no finish(): as after a kill
     assert len(lines) >= 101
 
@@ -211,6 +216,33 @@ def test_starting_at_a_later_frame(video, results):
     assert run(video, *BOX, "--start_frame", "5") == 0
     with open(results / "identity" / "default" / "videos" / "clip.csv", newline="") as stream:
         assert [int(row["frame"]) for row in csv.DictReader(stream)] == list(range(5, 13))
+
+
+def test_several_targets_that_come_and_go(video, results, tmp_path):
+    second = ["--box", "60", "40", "20", "20"]
+    later = ["--box_at", "4", "5", "6", "20", "10", "--remove_at", "6", "2"]
+    assert run(video, *BOX, *second, *later, "--mot", "--save", tmp_path / "out.mp4") == 0
+    folder = results / "identity" / "default" / "videos"
+    assert read_boxes(folder / "clip_1.txt").tolist() == [[20, 15, 30, 24]] * 12
+    assert read_boxes(folder / "clip_2.txt").tolist() == [[60, 40, 20, 20]] * 5
+    assert read_boxes(folder / "clip_3.txt").tolist() == [[5, 6, 20, 10]] * 9
+    with open(folder / "clip.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    present = {frame: [row["id"] for row in rows if int(row["frame"]) == frame] for frame in range(1, 13)}
+    assert present == {**dict.fromkeys((1, 2, 3), ["1", "2"]), 4: ["1", "2", "3"], 5: ["1", "2", "3"],
+                       **dict.fromkeys(range(6, 13), ["1", "3"])}  # fmt: skip
+    mot = (folder / "clip_mot.txt").read_text().splitlines()
+    assert mot[1] == "1,2,60.00,40.00,20.00,20.00,1,-1,-1,-1" and len(mot) == len(rows)
+    with open_source(str(tmp_path / "out.mp4")) as source:
+        frames = list(source)
+    for box, target in (((20, 15, 30, 24), 1), ((60, 40, 20, 20), 2)):
+        edge = frames[1][box[1] + box[3], box[0] + 4 : box[0] + box[2] - 4].astype(int)
+        assert np.abs(edge - target_colour(target)).mean() < 60, "each target in its colour"
+
+
+def test_options_reach_the_tracker(video, results):
+    assert run(video, *BOX, "--set", "debug=3", "--engine", "torch", "--start", "9") == 0
+    assert len(read_boxes(results / "identity" / "default" / "videos" / "clip.txt")) == 4
 
 
 def numbered(index: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytracking.tracker.base import TrackerParams
-from pytracking.vot.workspace import StackChanges, create_workspace
+from pytracking.vot_integration.workspace import StackChanges, create_workspace
 from tests.vot import miniature
 
 EAO_INTERVAL = (5, 12)
@@ -40,7 +40,7 @@ def two_sequences(tmp_path):
 @pytest.fixture()
 def in_process():
     """Makes a toolkit tracker of a kind of :mod:`miniature` that runs in this process."""
-    from pytracking.vot.inprocess import InProcessTracker
+    from pytracking.vot_integration.inprocess import InProcessTracker
 
     def make(kind: str, **options) -> InProcessTracker:
         return InProcessTracker(kind, miniature.KINDS[kind](TrackerParams()), **options)

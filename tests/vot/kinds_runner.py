@@ -1,6 +1,6 @@
 """Lets workers, which import by name, load trackers of :mod:`tests.vot.miniature`."""
 from pytracking.tracker.base import TrackerParams
-from pytracking.vot import execution
+from pytracking.vot_integration import execution
 from tests.vot import miniature
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from pytracking.tracker.base import BaseTracker, TrackerParams
 from pytracking.utils.image_io import write_image
-from pytracking.vot.sequences import SourceSequence
+from pytracking.vot_integration.sequences import SourceSequence
 
 WIDTH, HEIGHT = 80, 60
 STRIDES = (1, 3, 0)  # pixels a frame, by number of the sequence
@@ -53,7 +53,7 @@ def corners(box: list[float]) -> tuple[float, ...]:
 
 
 def source(folder: Path, sequence: int, frames: int, *, polygons: bool = False, fps: int = 1) -> SourceSequence:
-    """A sequence on disk, of one frame a second by default."""
+    """A sequence on disk, of one frame per second by default."""
     regions = [truth(sequence, frame) for frame in range(frames)]
     lines = tuple(corners(box) if polygons else tuple(box) for box in regions)
     return SourceSequence(f"seq{sequence}", write_frames(folder / f"seq{sequence}", sequence, frames), lines, fps)
@@ -187,7 +187,7 @@ KINDS = {
 
 
 if __name__ == "__main__":
-    from pytracking.vot.server import serve
+    from pytracking.vot_integration.server import serve
 
     chosen, timeout = KINDS[sys.argv[1]], float(sys.argv[2])
     sys.exit(serve(lambda: chosen(TrackerParams()), sys.argv[1], timeout=timeout))

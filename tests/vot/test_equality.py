@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytracking.evaluation.tracker import MissingWeightsError
-from pytracking.vot.report import make_report
-from pytracking.vot.running import run_workspace
-from pytracking.vot.trackers import TrackerSpec
+from pytracking.evaluation.networks import MissingWeightsError
+from pytracking.vot_integration.report import make_report
+from pytracking.vot_integration.running import run_workspace
+from pytracking.vot_integration.trackers import TrackerSpec
 from tests.vot import miniature
 
 

@@ -1,9 +1,9 @@
-"""Trackers that go wrong, behind the toolkit's TraX client: the run ends, and the log names the cause."""
+"""Trackers that go wrong, run by the toolkit's TraX client: the run ends, and the log names the cause."""
 import pytest
 from vot.experiment import run_experiment
 from vot.tracker import TrackerException
 
-from pytracking.vot.execution import open_workspace
+from pytracking.vot_integration.execution import open_workspace
 from tests.vot.miniature import register
 
 

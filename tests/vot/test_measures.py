@@ -5,8 +5,8 @@ import math
 import pytest
 
 from pytracking.__main__ import main
-from pytracking.vot.execution import open_workspace
-from pytracking.vot.report import make_report, reliability, tracker_row
+from pytracking.vot_integration.execution import open_workspace
+from pytracking.vot_integration.report import make_report, reliability, tracker_row
 from tests.vot import miniature
 
 
@@ -73,7 +73,7 @@ def test_the_toolkits_report_agrees(make_workspace, two_sequences, in_process):
 
 
 def test_a_slow_tracker_in_real_time(make_workspace, tmp_path, in_process):
-    """Sequence 1 moves 3 pixels a frame; the tracker is right but needs 2.5 frame times an image."""
+    """Sequence 1 moves 3 pixels per frame; the tracker is right but needs 2.5 frame times per image."""
     clock = itertools.accumulate(itertools.cycle([2.5, 0.0]), initial=0.0)  # each call lasts 2.5 s of a 1 s interval
     folder = make_workspace([miniature.source(tmp_path / "f", 1, 14)], grace=3)
     tracker = in_process("Perfect", clock=lambda: next(clock))
@@ -95,13 +95,13 @@ def test_reliability():
 @pytest.mark.parametrize(("total_failures", "printed"), [(59, 0.276), (50, 0.234), (72, 0.337), (60, 0.281)])
 def test_reliability_as_the_paper_prints_it(total_failures, printed):
     """VOT2017 and VOT2018 have 60 sequences and 21356 frames. Deterministic trackers fail a whole number of times, and
-    so many make the -ln R_S that the paper prints for ECO, SiamRPN++, DaSiamRPN and SiamMask: failures are not weighted
-    by length."""
+    this many make the -ln R_S that the paper prints for ECO, SiamRPN++, DaSiamRPN and SiamMask: failures are not
+    weighted by length."""
     assert round(-math.log(reliability(total_failures / 60, 21356 / 60)), 3) == printed
 
 
 def test_missing_results_leave_gaps_and_notes(make_workspace, two_sequences, in_process):
-    from pytracking.vot.trackers import TrackerSpec
+    from pytracking.vot_integration.trackers import TrackerSpec
 
     folder = make_workspace(two_sequences, trackers=[TrackerSpec("identity", "default")])
     (row,) = make_report(folder).rows

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytracking.vot.regions import RegionError, box_from_region, on_the_wire, polygon_area
+from pytracking.vot_integration.regions import RegionError, box_from_region, on_the_wire, polygon_area
 
 coordinate = st.floats(-500, 2000, width=32)
 

@@ -2,15 +2,16 @@
 import itertools
 import json
 
+import cv2
 import pytest
 
 from pytracking.__main__ import main
 from pytracking.evaluation.workers import WorkerPool
-from pytracking.vot import execution, running
-from pytracking.vot.execution import VotTask, open_workspace
-from pytracking.vot.running import run_workspace
-from pytracking.vot.trackers import TrackerSpec
-from pytracking.vot.workspace import WorkspaceError
+from pytracking.vot_integration import execution, running
+from pytracking.vot_integration.execution import VotTask, open_workspace
+from pytracking.vot_integration.running import run_workspace
+from pytracking.vot_integration.trackers import TrackerSpec
+from pytracking.vot_integration.workspace import WorkspaceError
 from tests.vot import miniature
 from tests.vot.kinds_runner import KindsTaskRunner
 from tests.vot.miniature import register
@@ -116,7 +117,7 @@ def test_real_time_runs_have_the_machine_to_themselves(make_workspace, two_seque
     assert pools == [[4, {"baseline", "unsupervised"}], [1, {"realtime"}]]
 
 
-def test_the_command_line_from_sequences_to_report(tmp_path, capsys):
+def test_the_command_line_from_sequences_to_report(tmp_path, capsys, saved_figures):
     miniature.write_frames(tmp_path / "otb" / "Box" / "img", 0, 15)
     boxes = "".join("{},{},{},{}\n".format(*miniature.truth(0, frame)) for frame in range(15))
     (tmp_path / "otb" / "Box" / "groundtruth_rect.txt").write_text(boxes)
@@ -126,12 +127,17 @@ def test_the_command_line_from_sequences_to_report(tmp_path, capsys):
     source = ["--sequences", str(tmp_path / "otb"), "--eao-interval", "3", "8", "--repetitions", "1"]
     assert main(["vot", "init", folder, "--stack", "vot2018/shortterm", *source]) == 0
     assert main(["vot", "init", folder, "--trackers", "identity:default"]) == 0
-    assert main(["vot", "run", folder, "--engine", "inprocess", "--threads", "0"]) == 0
+    assert main(["vot", "run", folder, "--runner", "inprocess", "--workers", "0"]) == 0
     assert "3 sequences done, 0 failed" in capsys.readouterr().out
     assert main(["vot", "report", folder, "--format", "markdown"]) == 0
     printed = capsys.readouterr().out
     (row,) = json.loads((tmp_path / "ws" / "reports" / "report" / "report.json").read_text())["rows"]
     assert f"| identity:default | {row['eao']:.3f} |" in printed
-    assert (tmp_path / "ws" / "reports" / "report" / "eao.png").stat().st_size > 10_000
+    (figure,) = saved_figures
+    curves, points = figure.axes
+    assert curves.lines[0].get_ydata().tolist() == row["eao_curve"][1:]
+    assert curves.lines[0].get_label() == f"{row['label']} [{row['eao']:.3f}]"
+    assert points.collections[0].get_offsets().tolist() == [[row["reliability"], row["accuracy"]]]
+    assert cv2.imread(str(tmp_path / "ws" / "reports" / "report" / "eao.png")) is not None
     assert main(["vot", "run", str(tmp_path)]) == 2
     assert "not a workspace" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 
 from pytracking.evaluation.sequence import Sequence, SequenceError
 from pytracking.utils.image_io import read_image, write_image
-from pytracking.vot.sequences import find_sequences, from_dataset, write_sequences
+from pytracking.vot_integration.sequences import find_sequences, from_dataset, write_sequences
 from tests.vot import miniature
 
 

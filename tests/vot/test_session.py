@@ -4,7 +4,7 @@ import pytest
 from pytracking.evaluation.frame_loop import TrackerOutputError
 from pytracking.evaluation.seeds import seed_for
 from pytracking.tracker.base import TrackerParams
-from pytracking.vot.session import SeedSchedule, TrackingSession
+from pytracking.vot_integration.session import SeedSchedule, VotSession
 from tests.vot import miniature
 
 
@@ -14,7 +14,7 @@ def frames(tmp_path):
 
 
 def session(kind, **options):
-    return TrackingSession(miniature.KINDS[kind](TrackerParams()), **options)
+    return VotSession(miniature.KINDS[kind](TrackerParams()), **options)
 
 
 def test_one_tracker_is_started_again_and_again(frames):
@@ -28,7 +28,7 @@ def test_a_tracker_without_a_score_is_sure(frames):
     from pytracking.parameter.identity.default import parameters
     from pytracking.tracker.identity import get_tracker_class
 
-    tracker = TrackingSession(get_tracker_class()(parameters()))
+    tracker = VotSession(get_tracker_class()(parameters()))
     tracker.start(frames[0], [1, 2, 3, 4])
     assert tracker.follow(frames[1]) == ([1, 2, 3, 4], 1.0)
 
@@ -44,7 +44,7 @@ def test_the_parameters_choose_the_conversion(frames):
     class Params:
         vot_anno_conversion_type = "union"
 
-    tracker = TrackingSession(miniature.Stays(Params()))
+    tracker = VotSession(miniature.Stays(Params()))
     assert tracker.start(frames[0], [10, 0, 20, 10, 10, 20, 0, 10]) == [0, 0, 20, 20]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pytracking
-from pytracking.vot.toolkit import ToolkitMissingError, require_toolkit
+from pytracking.vot_integration.toolkit import ToolkitMissingError, require_toolkit
 
 
 def test_a_missing_toolkit_names_the_extra(monkeypatch):
@@ -26,8 +26,9 @@ def test_a_toolkit_that_cannot_run_resets_is_refused(monkeypatch):
         require_toolkit()
 
 
-def test_scripts_do_not_hide_the_toolkit_behind_our_package_of_the_same_name():
+def test_our_scripts_find_the_toolkit_under_its_name():
+    """A script in pytracking/ puts that folder first on the search path: nothing there may be called `vot`."""
     folder = Path(pytracking.__file__).parent
-    code = f"import sys; sys.path.insert(0, {str(folder)!r}); import pytracking.vot.inprocess, vot; print(vot.__file__)"
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); import vot; print(vot.__file__)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder.parent)
     assert not Path(shown.stdout.strip()).is_relative_to(folder)

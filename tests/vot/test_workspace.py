@@ -10,9 +10,15 @@ import pytest
 from vot.stack import resolve_stack
 from vot.workspace import Workspace
 
-from pytracking.vot.execution import open_workspace
-from pytracking.vot.trackers import TrackerSpec, TrackerSpecError
-from pytracking.vot.workspace import StackChanges, WorkspaceError, add_trackers, create_workspace, registered_spec
+from pytracking.vot_integration.execution import open_workspace
+from pytracking.vot_integration.trackers import TrackerSpec, TrackerSpecError
+from pytracking.vot_integration.workspace import (
+    StackChanges,
+    WorkspaceError,
+    add_trackers,
+    create_workspace,
+    registered_spec,
+)
 from tests.vot import miniature
 
 IDENTITY = TrackerSpec("identity", "default")
@@ -78,9 +84,9 @@ def test_a_network_is_part_of_the_name_and_of_the_command(tmp_path):
     assert "--network dimp_mobile" in (tmp_path / "trackers.ini").read_text()
 
 
-@pytest.mark.parametrize("text", ["rls_dimp", ":vot18", "rls_dimp:", "a:b:c"])
+@pytest.mark.parametrize("text", [":vot18", "rls_dimp:", "a:b:c", "identity/default#0"])
 def test_a_misspelled_tracker_shows_the_form(text):
-    with pytest.raises(TrackerSpecError, match="TRACKER:PARAMETER"):
+    with pytest.raises(TrackerSpecError, match="TRACKER/PARAMETER|numbers the runs"):
         TrackerSpec.parse(text)
 
 

@@ -25,7 +25,12 @@ def write_video(path: Path, frames: int = 9) -> Path:
 def client(tmp_path, load=None, **options) -> TestClient:
     options = {"demo": False, **options}
     app = create_app(WebSettings(uploads=tmp_path / "uploads", **options), **({"load": load} if load else {}))
-    return TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
+    return browse(app)
+
+
+def browse(app, address: str = "http://127.0.0.1:8000", client: str = "127.0.0.1") -> TestClient:
+    """A client at this address of its own, which reaches the server under another."""
+    return TestClient(app, base_url=address, raise_server_exceptions=False, client=(client, 50_000))
 
 
 def start_message(server: TestClient, **changes) -> str:

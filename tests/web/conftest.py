@@ -106,7 +106,8 @@ class UserPage:
 
     def choose_demo(self, name: str) -> None:
         self.page.click(f"#gallery button:has-text('{name}') >> nth=0")
-        self.until(f"state.video?.title === 'demo: {name}' && state.picture && state.shown === 0 && state.choice.box")
+        self.until(f"state.video?.title === 'demo: {name}' && state.picture && state.shown === 0")
+        self.until("state.choice.objects.length === 1")
 
     def track(self, *trackers: str) -> None:
         if trackers:

@@ -62,11 +62,11 @@ def test_a_box_drawn_on_a_later_frame_is_applied_there(open_page):
     shown = page.state("state.shown")
     assert shown >= 11
     page.drag([100, 100, 60, 50])
-    assert page.inner_text("#start") == f"Track from frame {shown + 1}"
+    page.until(f"document.getElementById('start').textContent === 'Track from frame {shown + 1}'")
     page.click("#start")
     page.until("state.run?.count >= 2")
     assert page.state("state.run.start") == shown
-    assert page.state("state.run.trackers[0].boxes.at(0)") == pytest.approx([100, 100, 60, 50], abs=1.5)
+    assert page.state("state.run.track(0).boxes.at(0)") == pytest.approx([100, 100, 60, 50], abs=1.5)
 
 
 def test_changing_the_tracker_shows_no_box_of_another_frame(open_page):

@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from pytracking.web.frames import FrameArchive
+from pytracking.web.settings import WebSettings
 from pytracking.web.track_log import TrackLog
 
 
@@ -52,6 +53,13 @@ def test_nothing_there_is_an_error(archive, tmp_path):
         archive.get(0)
 
 
+def test_runs_share_the_disk_and_leave_some_for_those_to_come(tmp_path):
+    settings, taken = WebSettings(uploads=tmp_path, frame_bytes=2**30, max_sessions=8), []
+    for _ in range(8):
+        taken.append(settings.run_bytes(taken))
+    assert taken[0] == 2**28 and min(taken) >= 2**26 and sum(taken) <= 2**30
+
+
 def output(index: int) -> dict:
     one = {"id": 1, "box": [index, 2.5, 30, 40], "score": None if index == 1 else 0.5, "flag": "normal",
            "learner": {"rank": index} if index > 2 else {}}
@@ -61,7 +69,7 @@ def output(index: int) -> dict:
 def test_the_log_keeps_little_and_goes_back(tmp_path):
     log = TrackLog(("a/b",))
     for index in range(5):
-        log.add(index + 10, [output(index)], corrected=index == 3)
+        log.add(index + 10, [output(index)], corrected=[1] if index == 3 else [])
     rows = list(log)
     assert [frame for frame, _, _ in rows] == [10, 11, 12, 13, 14]
     assert rows[1][2]["score"] is None and rows[4][2]["box"] == [4, 2.5, 30, 40]
@@ -70,6 +78,6 @@ def test_the_log_keeps_little_and_goes_back(tmp_path):
     assert len(log) == 3 and log.corrected == [] and len(list(log)) == 3
     log = TrackLog(("a/b",))
     for index in range(10_000):
-        log.add(index, [output(index)], corrected=False)
+        log.add(index, [output(index)])
     columns = [log.frames, log.rows, *(value for value in vars(log.trackers[0]).values() if hasattr(value, "itemsize"))]
     assert sum(sys.getsizeof(column) for column in columns) / 10_000 < 60  # bytes per frame

@@ -84,7 +84,7 @@ def test_starting_anywhere(open_page):
     page.click("#start")
     page.until("state.run?.count >= 4")
     assert page.state("state.run.start") == start
-    assert page.state("state.run.trackers[0].boxes.at(0)") == pytest.approx([60, 80, 50, 40], abs=1.5)
+    assert page.state("state.run.track(0).boxes.at(0)") == pytest.approx([60, 80, 50, 40], abs=1.5)
 
 
 def test_a_correction_goes_back_to_the_frame_in_view_and_is_marked(open_page, tmp_path):
@@ -105,7 +105,7 @@ def test_a_correction_goes_back_to_the_frame_in_view_and_is_marked(open_page, tm
     page.until(f"state.run.last > {frame + 3}")
     page.keyboard.press("Escape")
     page.until("state.phase === 'idle'")
-    assert page.state("[...state.run.corrected]") == [frame]
+    assert page.state("state.run.corrected") == [[frame, 1]]
     rows = downloaded(page, "#download-csv", tmp_path).read_text().splitlines()[1:]
     assert [int(row.split(",")[0]) for row in rows] == list(range(1, len(rows) + 1)), "no frame twice"
     assert [row.split(",")[0] for row in rows if row.endswith(",1")] == [str(frame + 1)]

@@ -6,13 +6,12 @@ import pytest
 pytest.importorskip("starlette", reason="the extra 'web' is not installed")
 pytest.importorskip("httpx", reason="starlette's test client needs httpx")
 
-from starlette.testclient import TestClient  # noqa: E402
 from starlette.websockets import WebSocketDisconnect  # noqa: E402
 
 from pytracking.web.app import create_app  # noqa: E402
 from pytracking.web.security import without_paths  # noqa: E402
 from pytracking.web.settings import SettingsError, WebSettings  # noqa: E402
-from tests.web.client import TRACK, client, frames_until_end, start_message  # noqa: E402
+from tests.web.client import TRACK, browse, client, frames_until_end, start_message  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_a_remote_host_needs_the_flag_and_has_a_token_by_construction(tmp_path, 
         WebSettings(uploads=tmp_path, host="0.0.0.0")
     settings = WebSettings(uploads=tmp_path / "u", host="0.0.0.0", allow_remote=True, demo=False, names=("box.lan",))
     assert len(settings.token) >= 20
-    server = TestClient(create_app(settings), base_url="http://box.lan:8000")
+    server = browse(create_app(settings), "http://box.lan:8000", "10.0.0.7")
     assert server.get("/").status_code == 403
     assert server.get("/", params={"token": "wrong"}).status_code == 403
     assert server.get("/", params={"token": settings.token}).status_code == 200
@@ -133,3 +132,35 @@ def test_no_message_carries_a_path_of_the_server(tmp_path, folder):
 )  # fmt: skip
 def test_paths_are_cut_out_of_messages(text, clean):
     assert without_paths(text) == clean
+
+
+def test_data_is_for_the_servers_own_pages_and_pages_may_be_linked_to(tmp_path, folder):
+    server = client(tmp_path, folders=(folder,))
+    elsewhere = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
+    assert server.get("/", headers=elsewhere).status_code == 200
+    for address in ("/api/videos", "/api/trackers", "/api/runs/x/video"):
+        assert server.get(address, headers=elsewhere).status_code == 403, "not even to make it work for nothing"
+        assert server.get(address, headers={"origin": "http://evil.example"}).status_code == 403
+
+
+def test_without_a_token_other_machines_get_nothing_however_it_was_started(tmp_path, folder):
+    app = create_app(WebSettings(uploads=tmp_path / "u", folders=(folder,), demo=False))  # and then served on 0.0.0.0
+    for name in ("localhost", "127.0.0.1"):
+        away = browse(app, f"http://{name}:8000", client="10.0.0.7")
+        assert away.get("/").status_code == away.get("/api/videos").status_code == 403
+        with pytest.raises(WebSocketDisconnect), away.websocket_connect(f"ws://{name}:8000/api/track"):
+            pass
+    assert browse(app, "http://[::1]:8000", client="::1").get("/").status_code == 200
+
+
+def test_the_token_leaves_the_address_and_stays_in_a_cookie_of_this_site(tmp_path):
+    with pytest.raises(SettingsError, match="can be guessed"):
+        WebSettings(uploads=tmp_path, host="0.0.0.0", allow_remote=True, token="secret")
+    settings = WebSettings(uploads=tmp_path / "u", host="0.0.0.0", allow_remote=True, demo=False, names=("box.lan",))
+    server = browse(create_app(settings), "http://box.lan:8000", "10.0.0.7")
+    answer = server.get("/", params={"token": settings.token}, follow_redirects=False)
+    assert answer.status_code == 303 and settings.token not in answer.headers["location"]
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    refused = browse(create_app(settings), "http://box.lan:8000", "10.0.0.7").get("/")
+    assert "set-cookie" not in refused.headers and refused.headers["x-frame-options"] == "DENY"

@@ -51,7 +51,7 @@ def test_tracking_a_whole_video_and_its_downloads(tmp_path, folder):
     assert all(box_of(frame) == [20, 15, 30, 24] for frame in frames)
     answer = server.get(f"/api/runs/{run}/boxes.csv")
     rows = answer.text.splitlines()
-    assert rows[0].startswith("frame,tracker,object,x,y,w,h") and len(rows) == 10
+    assert rows[0].startswith("frame,tracker,id,x,y,w,h") and len(rows) == 10
     assert "clip_identity-default.csv" in answer.headers["content-disposition"]
     data = strict(server.get(f"/api/runs/{run}/boxes.json").text)
     assert data["ended"] == "end of the video" and len(data["rows"]) == 9 and data["rows"][8]["frame"] == 9
@@ -104,7 +104,7 @@ def test_pause_step_correct_and_back_pressure(tmp_path, folder):
         assert next_frame(socket)["index"] == 2
         say(type="correct", frame=1, objects=objects([5, 6, 20, 20]))
         frame = next_frame(socket)
-        assert frame["index"] == 1 and frame["corrected"], "it goes back to the frame that was drawn on"
+        assert frame["index"] == 1 and frame["corrected"] == [1], "it goes back to the frame that was drawn on"
         assert box_of(frame) == box_of(frame, 1) == [5, 6, 20, 20]
         say(type="drawn", index=1)
         say(type="step")
@@ -215,3 +215,83 @@ def test_wrong_messages_are_answered(tmp_path, folder, message, says):
         socket.send_text(json.dumps({**start, **message}))
         answer = json.loads(socket.receive_text())
         assert answer["type"] == "refused" and says in answer["message"]
+
+
+class Counting(TrackerHandle):
+    """Moves its box by one pixel per frame, and notes which frames (by their brightest place) it was given."""
+
+    seen: list[tuple[str, int]] = []
+
+    def init(self, frame, box):
+        self.box = list(box)
+        Counting.seen.append(("init", index_of(frame)))
+        return {"target_bbox": list(box)}
+
+    def update(self, frame):
+        self.box[0] += 1
+        Counting.seen.append(("update", index_of(frame)))
+        return {"target_bbox": list(self.box), "score": 0.5, "learner": {"rank": self.box[0]}}
+
+
+def index_of(frame: np.ndarray) -> int:
+    return int(np.argmax(frame[27, :, 0] > 100)) - 20  # where the target of write_video starts
+
+
+def test_targets_come_and_go_and_only_the_corrected_one_is_tracked_again(tmp_path, folder):
+    Counting.seen = []
+    server = client(tmp_path, folders=(folder,), load=lambda name: Counting("identity", "default"), frames_in_flight=99)
+    with server.websocket_connect(TRACK) as socket:
+        socket.send_text(start_message(server))
+        run = socket.receive_json()["run"]
+        assert socket.receive_json()["type"] == "loaded"
+        say = lambda **word: socket.send_text(json.dumps({"run": run, **word}))  # noqa: E731
+        say(type="pause")
+        for _ in range(9):  # to the seventh frame, and on to the sixth after the first correction
+            say(type="step")
+        while next_frame(socket)["index"] < 6:
+            pass
+        say(type="correct", frame=3, objects=[{"id": 2, "box": [60, 50, 20, 20]}])
+        frame = next_frame(socket)
+        while frame["index"] != 3:
+            frame = next_frame(socket)
+        assert frame["corrected"] == [] and boxes_by_id(frame) == {1: [23, 15, 30, 24], 2: [60, 50, 20, 20]}
+        while frame["index"] != 5:  # only a frame that is shown can be corrected
+            frame = next_frame(socket)
+        say(type="correct", frame=5, objects=[{"id": 2, "box": [80, 50, 20, 20]}], removed=[7])
+        say(type="resume")
+        frames, end = frames_until_end(socket)
+        assert end["complete"]
+    assert boxes_by_id(frames[-1]) == {1: [28, 15, 30, 24], 2: [83, 50, 20, 20]}
+    inits = [index for kind, index in Counting.seen if kind == "init"]
+    assert inits == [0, 3, 5]
+    rows = [row.split(",") for row in server.get(f"/api/runs/{run}/boxes.csv").text.splitlines()[1:]]
+    assert [int(row[0]) for row in rows if row[2] == "2"] == list(range(4, 10)), "it starts in the fourth frame"
+    assert [(row[0], row[2]) for row in rows if row[-1] == "1"] == [("6", "2")]
+    first = [float(row[3]) for row in rows if row[2] == "1"]
+    assert first == [20 + i for i in range(9)], "the first target knows nothing of the corrections"
+    mot = server.get(f"/api/runs/{run}/mot.txt", params={"tracker": "identity/default"}).text.splitlines()
+    assert mot[4] == "4,2,60.0,50.0,20.0,20.0,1,-1,-1,-1"
+    summary = strict(server.get(f"/api/runs/{run}").text)
+    assert summary["corrected"] == [[5, 2]] and summary["rows"][:5] == [0, 1, 2, 3, 5]
+    assert server.get(f"/api/runs/{run}/video").status_code == 200
+
+
+def boxes_by_id(frame: dict) -> dict[int, list[float]]:
+    return {one["id"]: one["box"] for one in frame["trackers"][0]["objects"]}
+
+
+def test_a_target_is_removed_but_never_the_last(tmp_path, folder):
+    server = client(tmp_path, folders=(folder,), frames_in_flight=2)
+    two = [{"id": 1, "box": [20, 15, 30, 24]}, {"id": 2, "box": [60, 50, 20, 20]}]
+    with server.websocket_connect(TRACK) as socket:
+        socket.send_text(start_message(server, objects=two, trackers=["identity/default", "opencv/mil"]))
+        run = socket.receive_json()["run"]
+        assert socket.receive_json()["type"] == "loaded"
+        assert [sorted(boxes_by_id(next_frame(socket))) for _ in range(2)] == [[1, 2], [1, 2]]
+        socket.send_text(json.dumps({"type": "correct", "run": run, "frame": 1, "removed": [1, 2]}))
+        socket.send_text(json.dumps({"type": "correct", "run": run, "frame": 1, "removed": [1]}))
+        frame = next_frame(socket)
+        assert frame["index"] == 1 and boxes_by_id(frame) == {2: [60, 50, 20, 20]}
+        socket.send_text(json.dumps({"type": "drawn", "run": run, "index": 1}))
+        frames, _ = frames_until_end(socket)
+    assert [[one["id"] for one in tracker["objects"]] for tracker in frames[-1]["trackers"]] == [[2], [2]]

@@ -52,6 +52,14 @@ def test_upload_of_something_else_is_refused_with_a_sentence(open_page, tmp_path
     page.problems = [problem for problem in page.problems if "415" not in problem]  # Chromium notes the answer
 
 
+def test_a_file_that_cannot_be_read_is_marked_and_the_page_opens_with_the_next(open_page, folder):
+    (folder / "a_broken.mp4").write_bytes(b"nothing")
+    page = open_page(folders=(folder,), demo=False)
+    page.until("state.video?.title === 'deep/clip.avi' && state.picture")
+    page.wait_for_selector("#gallery button:has-text('a_broken.mp4') small:has-text('cannot be read')")
+    page.problems = [problem for problem in page.problems if "422" not in problem]  # Chromium notes the answers
+
+
 def test_an_error_is_shown_and_the_page_goes_on(open_page):
     page = open_page(**FAST)
     page.choose_demo("bird")
@@ -98,7 +106,7 @@ def test_phone_the_picture_and_controls_are_in_view_after_track(open_page):
 
 def test_keyboard_only_from_load_to_download(open_page):
     page = open_page(**FAST)
-    page.until("state.choice.box && state.picture")
+    page.until("state.choice.objects.length && state.picture")
 
     def tab_to(selector: str) -> None:
         for _ in range(80):
@@ -111,7 +119,7 @@ def test_keyboard_only_from_load_to_download(open_page):
     for _ in range(3):  # to the fourth: bird
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.until("state.video?.title === 'demo: bird' && state.choice.box && state.picture")
+    page.until("state.video?.title === 'demo: bird' && state.choice.objects.length && state.picture")
     tab_to("#compare")
     page.keyboard.type("opencv/kcf")
     tab_to("#start")
@@ -135,9 +143,11 @@ def test_a_link_reopens_the_comparison_and_a_command_repeats_it(open_page):
     page.wait_for_timeout(100)
     commands = page.evaluate("navigator.clipboard.readText()").splitlines()
     assert len(commands) == 2
-    arguments = parse_arguments(shlex.split(commands[1])[2:])
+    words = shlex.split(commands[1])
+    assert words[:2] == ["pytracking", "video"]
+    arguments = parse_arguments(words[2:])
     assert (arguments.tracker_name, arguments.tracker_param, arguments.video) == ("opencv", "kcf", "demo:bird")
-    assert arguments.optional_box == [175, 102, 51, 51]
+    assert arguments.boxes == [[175, 102, 51, 51]] and arguments.save_results
     page.click("#share summary")
     page.click("#copy-link")
     page.wait_for_timeout(100)
@@ -148,7 +158,7 @@ def test_a_link_reopens_the_comparison_and_a_command_repeats_it(open_page):
     assert page.state("state.run.names") == list(PAIR) and page.state("state.run.partings()") == [[40, 59]]
     page.goto("about:blank")
     page.goto(link[: link.index("&run=")] + "&run=gone")  # as after the server was started again
-    page.until("state.video?.title === 'demo: bird' && state.choice.box")
+    page.until("state.video?.title === 'demo: bird' && state.choice.objects.length")
     assert page.state("trackingPage.chosen()") == list(PAIR)
     page.problems = [problem for problem in page.problems if "404" not in problem]
 

@@ -27,6 +27,18 @@ def finished(page, *trackers: str, demo: str = "bird") -> None:
     page.until("state.run?.count > 1 && state.phase === 'idle'")
 
 
+def pause(page) -> int:
+    """Pauses, waits for the frames that are on their way, and returns the frame in view."""
+    page.keyboard.press("Space")
+    page.until("state.paused")
+    same = 0
+    while same < 20:
+        before = page.state("[state.run.last, state.shown]")
+        page.wait_for_timeout(30)
+        same = same + 1 if page.state("[state.run.last, state.shown]") == before and before[0] == before[1] else 0
+    return before[1]
+
+
 def downloaded(page, link: str, tmp_path):
     if not page.is_visible(link):
         page.click("#downloads summary")

@@ -22,7 +22,7 @@ def _conv_norm_act(channels_in: int, channels: int, kernel: int, stride: int = 1
 
 
 class FrozenConv:
-    """A convolution, and the ReLU6 behind it, as a plain function: thin layers take little longer than a module's call.
+    """A convolution, and the ReLU6 after it, as a plain function: thin layers take little longer than a module's call.
 
     Args:
         conv: whose batch norm has been folded into it.
@@ -152,6 +152,11 @@ class MobileNetV2(nn.Module):
             if len(found) == len(names):
                 break
         return found
+
+    def upper_blocks(self) -> nn.Sequential:
+        """What turns the map of "layer2" into that of "layer3", where both are taps of whole blocks."""
+        first, last = (int(self.taps[name]) for name in ("layer2", "layer3"))
+        return self.features[first + 1 : last + 1]
 
     def drop_unused(self, layers: Sequence[str]) -> None:
         """Nothing past the deepest tap was built."""

@@ -118,7 +118,7 @@ class ResNet(nn.Module):
 
         Args:
             images: normalised RGB (B, 3, H, W).
-            layers: some of "conv1" (behind batch norm and ReLU), "layer1" … "layer4".
+            layers: some of "conv1" (after batch norm and ReLU), "layer1" … "layer4".
 
         Returns:
             One map (B, C, H/stride, W/stride) for each name.

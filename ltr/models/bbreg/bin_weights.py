@@ -33,11 +33,6 @@ class Window(NamedTuple):
     def columns(self) -> int:
         return self.right - self.left
 
-    def contains(self, other: Window) -> bool:
-        """Whether ``other`` lies inside."""
-        rows = self.top <= other.top and self.bottom >= other.bottom
-        return rows and self.left <= other.left and self.right >= other.right
-
     def grown(self, margin: int, size: tuple[int, int]) -> Window:
         """Larger by ``margin`` cells on each side, but not beyond the map."""
         rows = max(self.top - margin, 0), min(self.bottom + margin, size[0])

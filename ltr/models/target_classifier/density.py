@@ -90,14 +90,27 @@ class DensityObjective(FilterObjective):
         ``c = (1 - sqrt(1 - rho)) / rho``, which is 1 for a softmax without an extra outcome.
         """
         probabilities = self.probabilities(scores)
-        roots = probabilities.sqrt()
-        rho = probabilities.sum((-2, -1), keepdim=True)
-        c = 1.0 if self.extra_logit is None else (1 - (1 - rho).clamp(min=0).sqrt()) / rho
+        roots, c = probabilities.sqrt(), self._factor(probabilities)
         return self.sample_weight.sqrt() * (roots - c * probabilities * roots.sum((-2, -1), keepdim=True))
 
+    def _factor(self, probabilities: Tensor) -> Tensor | float:
+        """c of :meth:`input_weights`."""
+        if self.extra_logit is None:
+            return 1.0
+        rho = probabilities.sum((-2, -1), keepdim=True)
+        return (1 - (1 - rho).clamp(min=0).sqrt()) / rho
+
+    def curvature_rows(self, scores: Tensor, kernel: int) -> Tensor:
+        """A^T X with the A of :meth:`input_weights`: windows minus a multiple of their mean, weighed by sqrt(q P)."""
+        probabilities, windows = self.probabilities(scores), self.windows(kernel)
+        mean = self._factor(probabilities) * probabilities  # (1, 1, H', W')
+        centred = windows - (mean.flatten() @ windows)
+        return centred.mul_((self.sample_weight * probabilities).sqrt().flatten()[:, None])
+
     def sample(self, index: int) -> DensityObjective:
-        parts = (one_sample(values, index) for values in (self.features, self.label, self.sample_weight))
-        return DensityObjective(*parts, self.regularisation, self.extra_logit)
+        values = (self.features, self.label, self.sample_weight)
+        features, label, weight = (one_sample(value, index) for value in values)
+        return DensityObjective(features, label, weight, self.regularisation, self.extra_logit)
 
 
 class DensityOptimizer(FilterOptimizer):

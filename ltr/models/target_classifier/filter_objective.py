@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from torch import Tensor
+from torch.nn import functional
 
 from ltr.models.target_classifier.filtering import apply_filter, correlate_with_residual
 
@@ -29,7 +30,7 @@ class FilterObjective(ABC):
     @property
     @abstractmethod
     def sample_weights(self) -> Tensor:
-        """(N,) how much each sample of the first sequence counts, or (1,) where all count alike; some power of it."""
+        """(N,) the factor of each sample's loss in the first sequence, or (1,) where all have the same."""
 
     @abstractmethod
     def data_loss(self, scores: Tensor) -> Tensor:
@@ -48,6 +49,13 @@ class FilterObjective(ABC):
         """Weights (S, N, H', W') of the windows in the sum of all linearised residuals' rows (Eq. mean3)."""
 
     @abstractmethod
+    def curvature_rows(self, scores: Tensor, kernel: int) -> Tensor:
+        """New rows R (b, p) with R^T R = X^T H X, for a problem of one sample with scores (1, 1, H', W').
+
+        X are its windows under a filter of side ``kernel``, H is the curvature in its scores.
+        """
+
+    @abstractmethod
     def sample(self, index: int) -> FilterObjective:
         """The problem of one sample alone, without copies."""
 
@@ -58,6 +66,10 @@ class FilterObjective(ABC):
     def pull(self, maps: Tensor, kernel: int) -> Tensor:
         """Adjoint of :meth:`scores`: filters (S, C, k, k) from maps (S, N, H', W')."""
         return correlate_with_residual(self.features, self.whole_maps(maps, kernel), kernel)
+
+    def windows(self, kernel: int) -> Tensor:
+        """What a filter of this side sees at each position of the first sample's whole correlation, (n, p)."""
+        return functional.unfold(self.features[0, :1], kernel, padding=kernel // 2)[0].T
 
     def whole_maps(self, maps: Tensor, kernel: int) -> Tensor:
         """Maps (…, H', W') at the size of the whole correlation, zero where :meth:`scores` leaves positions out."""
@@ -122,6 +134,11 @@ class SquaredObjective(FilterObjective):
 
     def score_curvature(self, scores: Tensor, moved: Tensor) -> Tensor:
         return (self.derivative(scores) * self.weight).square() * moved
+
+    def curvature_rows(self, scores: Tensor, kernel: int) -> Tensor:
+        weights = self.whole_maps(self.derivative(scores) * self.weight, kernel).flatten()
+        used = weights.nonzero().flatten()
+        return self.windows(kernel)[used].mul_(weights[used, None])
 
     def input_weights(self, scores: Tensor) -> Tensor:
         """v: the paper's loss is linear in the filter, so the activation's derivative does not enter."""

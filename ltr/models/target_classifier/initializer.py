@@ -38,3 +38,20 @@ class FilterInitializer(nn.Module):
         pooled = pooled.to(features.dtype)
         filters = pooled.reshape(sequences, count, *pooled.shape[2:]).mean(1)
         return filters / filters[0].numel() if self.filter_norm else filters
+
+
+class FilterInitializerZero(nn.Module):
+    """Filters of zeros.
+
+    Args:
+        filter_size: side k of the filter.
+        feature_dim: channels of the features.
+    """
+
+    def __init__(self, filter_size: int = 1, feature_dim: int = 256) -> None:
+        super().__init__()
+        self.shape = (feature_dim, filter_size, filter_size)
+
+    def forward(self, features: Tensor, boxes: Tensor) -> Tensor:
+        """Filters (S, C, k, k) for features (S, N, C, H, W)."""
+        return features.new_zeros(len(features), *self.shape)

@@ -60,7 +60,7 @@ class TargetObjective(SquaredObjective):
 
     @property
     def sample_weights(self) -> Tensor:
-        return self.root_sample_weight[0].flatten()
+        return self.root_sample_weight[0].flatten().square()
 
     def activation(self, scores: Tensor) -> Tensor:
         """act(s)."""

@@ -8,9 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ltr.models.bbreg.target_iou import TargetIoU
-
-IMAGE_MEAN = (0.485, 0.456, 0.406)  # of RGB in 0..1, ImageNet
-IMAGE_STD = (0.229, 0.224, 0.225)
+from ltr.models.imagenet import normalised, normalised_planes
 
 
 class FrozenBackbone(nn.Module):
@@ -49,13 +47,9 @@ class BackboneAndBoxHead(nn.Module):
         self.engine: Any = None  # computes what is frozen instead of torch, see ltr.engine
         self.channels_last = True  # layout of the images, and so of all features; the values differ by rounding alone
 
-    @staticmethod
-    def normalise(images: Tensor) -> Tensor:
-        """RGB 0..255 (B, 3, H, W) to what the backbone expects."""
-        # In this order, so that single precision rounds as in the published trackers: steepest descent amplifies it.
-        return (images / 255).sub_(images.new_tensor(IMAGE_MEAN).view(1, 3, 1, 1)).div_(
-            images.new_tensor(IMAGE_STD).view(1, 3, 1, 1)
-        )
+    def normalise(self, images: Tensor) -> Tensor:
+        """RGB 0..255 (B, 3, H, W) to what the backbone expects, in an engine's layout where one is attached."""
+        return normalised(images) if self.engine is None else normalised_planes(images)
 
     def backbone_features(self, images: Tensor, layers: Sequence[str] | None = None) -> dict[str, Tensor]:
         """Feature maps by name of normalised images (B, 3, H, W); an engine gives all outputs of the frozen part."""
@@ -72,8 +66,8 @@ class BackboneAndBoxHead(nn.Module):
     def target_iou(self, backbone: dict[str, Tensor], box: Tensor) -> TargetIoU:
         """Overlap predictor of the target in ``box`` (xywh in pixels of the crop), shown in one image."""
         box = box.reshape(1, 4).to(backbone["layer2"])
-        compute_maps = None if self.engine is None else self.engine.box_maps
-        return TargetIoU(self.bb_regressor, self.bb_regressor.modulation(backbone, box), compute_maps)
+        head = None if self.engine is None else self.engine.box_head
+        return TargetIoU(self.bb_regressor, self.bb_regressor.modulation(backbone, box), head)
 
     def frozen_part(self) -> FrozenBackbone:
         """What an engine may compute instead of torch."""

@@ -1,4 +1,4 @@
-"""MDNet (Nam and Han, 2016) in its real-time form (Jung et al., 2018): shared layers and one binary branch a domain.
+"""MDNet (Nam and Han, 2016) in its real-time form (Jung et al., 2018): shared layers and one binary branch per domain.
 
 conv1 to conv3 run once on a scene, boxes are sampled from the map, fc4 to fc6 score them. Input is RGB minus 128.
 """
@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import Tensor, nn
 
+from ltr.models import imagenet
 from ltr.ops import RoISampler
 
 IMAGE_OFFSET = 128.0
@@ -135,12 +136,6 @@ class MDNet(nn.Module):
         """fc4 to fc6 of sampled boxes (N, D): logits (N, 2), index 1 for the target."""
         return self.branches[branch](self.layers.fc5(self.layers.fc4(features)))
 
-    def classify_with_inputs(self, features: Tensor, branch: int = 0) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
-        """Logits, and what enters fc4, fc5 and fc6 (before each layer's dropout)."""
-        into_fc5 = self.layers.fc4(features)
-        into_fc6 = self.layers.fc5(into_fc5)
-        return self.branches[branch](into_fc6), (features, into_fc5, into_fc6)
-
     def forward(self, images: Tensor, rois: Tensor, branch: int = 0) -> Tensor:
         """Logits (N, 2) of boxes in a batch of scenes, for training of one domain."""
         return self.classify(self.roi_features(self.feature_map(images), rois), branch)
@@ -208,8 +203,7 @@ def alexnet_convolutions(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     for number, source in enumerate((0, 3, 6), 1):
         for kind in ("weight", "bias"):
             result[f"layers.conv{number}.0.{kind}"] = state[f"features.{source}.{kind}"].float().clone()
-    mean = torch.tensor([0.485, 0.456, 0.406]).view(1, 3, 1, 1) * 255
-    std = torch.tensor([0.229, 0.224, 0.225]).view(1, 3, 1, 1) * 255
+    mean, std = (torch.tensor(values).view(1, 3, 1, 1) * 255 for values in (imagenet.MEAN, imagenet.STD))
     weight = result["layers.conv1.0.weight"] / std
     result["layers.conv1.0.bias"] += (weight * (IMAGE_OFFSET - mean)).sum((1, 2, 3))
     result["layers.conv1.0.weight"] = weight

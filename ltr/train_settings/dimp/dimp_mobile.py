@@ -1,8 +1,9 @@
-"""DiMP on a frozen MobileNetV2: the small network that ships with the package.
+"""DiMP on MobileNetV2: the small network that ships with the package.
 
-The backbone keeps its ImageNet weights, so its features of all examples are computed once and cached; head, filter
-initialiser, the optimizer's learned functions and the IoU-Net are trained on them. Sources: annotated photographs,
-parts of what they show, and videos with masks; no frame of a tracking benchmark.
+The backbone keeps its ImageNet weights up to stride 8, so the features there are computed once for all examples and
+cached; the blocks after that, head, filter initialiser, the optimizer's learned functions and the IoU-Net are trained
+on them. Sources: annotated photographs, parts of what they show, and videos with masks; no frame of a tracking
+benchmark.
 """
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from torch import nn
 
-from ltr.actors.dimp import DimpActor, DimpLossWeights
+from ltr.actors.dimp import DimpActor
 from ltr.admin.environment import training_path
 from ltr.admin.initial_weights import load_backbone_weights, near_identity_head, near_identity_initializer
 from ltr.data.augmentation import Augmentation
@@ -31,8 +32,7 @@ from ltr.models.tracking.dimpnet import DiMPNet, dimpnet_mobile
 from ltr.trainers.plan import RunOptions, TrainingPlan, cosine_decay
 
 GEOMETRY = CropGeometry(output_side=256, search_area=4.5)
-PARTS = ("classifier", "boxes")  # that can be trained alone, with --only
-LAYERS = ["layer2", "layer3"]
+CACHED = ["layer2"]  # the deepest map that training does not change
 NETWORK = {
     "taps": {"layer2": "6", "layer3": "13"},
     "out_feature_dim": 128,
@@ -50,6 +50,8 @@ PROCESSING = DimpProcessing(
     augmentation=Augmentation(
         brightness=0.25, contrast=0.25, colour=0.08, blur=0.1, motion=0.1, coarse=0.15, cover=0.1
     ),
+    backdrop=0.6,
+    look_alike=0.4,
 )
 #: what the tracker does differently on this network than on the published ones, see docs/training.md
 TRACKER = {
@@ -58,8 +60,8 @@ TRACKER = {
     "box_refinement_space": "edges",
     "box_refinement_step_length": 0.1,  # of an energy, whose gradients are larger than those of an overlap
     "interpolate_peak": True,
-    "refinement_weight": 0.3,  # smooths the box over frames; with 1 it follows look-alikes that pass by
-    "train_skipping": 5,
+    "refinement_weight": 0.6,  # smooths the box over frames
+    "train_skipping": 5,  # small, fast targets are lost with the paper's 20
     "learning_rate": 0.02,
 }
 
@@ -71,12 +73,11 @@ class Amounts:
     part_size: int = 1000  # examples of each part of the cache
     parts: int = 14
     validation_size: int = 400  # examples of held-out videos, for the log alone
-    classifier_epochs: int = 3
-    boxes_epochs: int = 6
+    epochs: int = 3
     batch_size: int = 16
 
 
-SMOKE = Amounts(part_size=4, parts=1, validation_size=0, classifier_epochs=1, boxes_epochs=1, batch_size=2)
+SMOKE = Amounts(part_size=4, parts=1, validation_size=0, epochs=1, batch_size=2)
 
 
 def build(options: RunOptions) -> TrainingPlan:
@@ -86,13 +87,11 @@ def build(options: RunOptions) -> TrainingPlan:
     folders = make_caches(network, options, amounts)
     validation = [folder for folder in folders if folder.name.startswith("validation")]
     training = [folder for folder in folders if folder not in validation]
-    weights = {"classifier": DimpLossWeights(overlap=0), "boxes": DimpLossWeights.only_overlap(), None: None}
-    epochs = options.epochs or (amounts.classifier_epochs if options.only == "classifier" else amounts.boxes_epochs)
+    epochs = options.epochs or amounts.epochs
     return TrainingPlan(
         actor=DimpActor(
             network,
             train_frames=TRAIN_FRAMES,
-            weights=weights[options.only],
             label_sigma=0.9,
             proposals=32,
             overlap_window=192,
@@ -100,13 +99,13 @@ def build(options: RunOptions) -> TrainingPlan:
         ),
         examples=FeatureCache(training),
         validation=FeatureCache(validation) if validation else None,
-        parameter_groups=parameter_groups(network, options.only),
+        parameter_groups=parameter_groups(network),
         constructor={"function": "ltr.models.tracking.dimpnet.dimpnet_mobile", "kwargs": NETWORK},
         metadata={"tracker": TRACKER, "geometry": {"output_side": 256, "search_area": 4.5}},
         epochs=epochs,
         batch_size=amounts.batch_size,
         learning_rate_factor=cosine_decay(epochs),
-        gradient_clip=10.0 if options.only == "boxes" else 100.0,
+        gradient_clip=50.0,
         frozen=[network.feature_extractor],
     )
 
@@ -117,23 +116,22 @@ def make_network(options: RunOptions) -> DiMPNet:
     if not options.smoke:
         load_backbone_weights(network.feature_extractor, training_path("mobilenet_weights"))
     network.feature_extractor.requires_grad_(False).eval()
+    network.feature_extractor.upper_blocks().requires_grad_(True)
     near_identity_head(network.classifier.feature_extractor[0], seed=options.seed)
     near_identity_initializer(network.classifier.filter_initializer.filter_conv, seed=options.seed + 1)
     return network
 
 
-def parameter_groups(network: DiMPNet, only: str | None) -> list[dict]:
+def parameter_groups(network: DiMPNet) -> list[dict]:
     """Learning rates of the parts."""
-    classifier = network.classifier
-    groups = {
-        "classifier": [
-            {"params": list(classifier.feature_extractor.parameters()), "lr": 5e-4},
-            {"params": list(classifier.filter_initializer.parameters()), "lr": 2e-4},
-            {"params": list(classifier.filter_optimizer.parameters()), "lr": 1e-3},
-        ],
-        "boxes": [{"params": list(network.bb_regressor.parameters()), "lr": 1e-3}],
+    rates = {
+        network.feature_extractor.upper_blocks(): 1e-4,
+        network.classifier.feature_extractor: 3e-4,
+        network.classifier.filter_initializer: 1e-4,
+        network.classifier.filter_optimizer: 5e-4,
+        network.bb_regressor: 5e-4,
     }
-    return groups["classifier"] + groups["boxes"] if only is None else groups[only]
+    return [{"params": list(part.parameters()), "lr": rate} for part, rate in rates.items()]
 
 
 def make_caches(network: nn.Module, options: RunOptions, amounts: Amounts) -> list[Path]:
@@ -145,7 +143,7 @@ def make_caches(network: nn.Module, options: RunOptions, amounts: Amounts) -> li
     if amounts.validation_size:
         parts.append(CachePart("validation_0", partial(held_out_examples, amounts.validation_size)))
     what = {"taps": NETWORK["taps"], "geometry": [GEOMETRY.output_side, GEOMETRY.search_area], "seed": options.seed}
-    return build_caches(options.cache_folder, parts, network.feature_extractor, LAYERS, what, options.workers)
+    return build_caches(options.cache_folder, parts, network.feature_extractor, CACHED, what, options.workers)
 
 
 def training_examples(length: int, number: int) -> DimpExamples:

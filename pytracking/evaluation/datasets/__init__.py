@@ -1,4 +1,7 @@
 """Datasets by name: :func:`get_dataset`; one loader module a layout, listed in :mod:`.registry`."""
 from pytracking.evaluation.datasets.registry import dataset_names, get_dataset
+from pytracking.utils.upstream import upstream_names
 
 __all__ = ["dataset_names", "get_dataset"]
+
+__getattr__ = upstream_names(__name__)

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ltr.errors import UserError
 from ltr.sequence_files import IMAGE_SUFFIXES, NumberFileError, move_to_zero, numbered_rows, parse_table
 from pytracking.evaluation.sequence import Sequence, SequenceError, SequenceList
 
@@ -25,7 +26,7 @@ ROWS_SHORT_ALLOWED = 2  # some benchmarks annotate a frame or two less than they
 Item = TypeVar("Item")
 
 
-class IncompleteDatasetError(FileNotFoundError):
+class IncompleteDatasetError(UserError, FileNotFoundError):
     """A download that lacks sequences; the message names them and shows the layout that was expected.
 
     Args:
@@ -71,7 +72,7 @@ def build_all(
         dataset: name for messages.
         root: folder of the download.
         layout: the files that were expected, for messages.
-        items: what ``build`` takes; one a sequence.
+        items: what ``build`` takes; one per sequence.
         build: makes a sequence, or raises MissingPartError.
     """
     if root is None or not root.is_dir():

@@ -7,11 +7,13 @@ of an incomplete download that are there).
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from ltr.errors import UserError
 from pytracking.evaluation.datasets.base import IncompleteDatasetError
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.sequence import SequenceList
@@ -44,9 +46,12 @@ DATASETS: dict[str, DatasetEntry] = {
     "got10k_val": DatasetEntry("got10k", "got10k_path", "val"),
     "got10k_ltrval": DatasetEntry("got10k", "got10k_path", "ltrval"),
     "lasot": DatasetEntry("lasot", "lasot_path"),
+    "lasot_extension_subset": DatasetEntry("lasot", "lasot_extension_subset_path", "extension"),
+    "avist": DatasetEntry("avist", "avist_path"),
     "oxuva": DatasetEntry("oxuva", "oxuva_path", "dev"),
     "oxuva_dev": DatasetEntry("oxuva", "oxuva_path", "dev"),
     "oxuva_test": DatasetEntry("oxuva", "oxuva_path", "test"),
+    "vot": DatasetEntry("vot", "vot_path", "vot"),  # as pytracking: the videos of 2018, named without the year
     "vot16": DatasetEntry("vot", "vot16_path", "vot16"),
     "vot17": DatasetEntry("vot", "vot17_path", "vot17"),
     "vot18": DatasetEntry("vot", "vot18_path", "vot18"),
@@ -68,7 +73,7 @@ def get_dataset(*names: str) -> SequenceList:
             (``folder:PATH?origin=1``, ``otb?missing=skip``).
 
     Raises:
-        ValueError: for an unknown name or option (the message lists the known ones).
+        UserError: for an unknown name or option (the message lists the known ones).
         MissingPathError: if a dataset's folder is not set.
         IncompleteDatasetError: if sequences of a benchmark are missing.
     """
@@ -88,13 +93,16 @@ def split_options(text: str) -> tuple[str, dict[str, str]]:
 def _load(text: str) -> SequenceList:
     name, options = split_options(text)
     is_folder = name.startswith(FOLDER_PREFIX)
+    name = name if is_folder else name.lower()
     entry = DATASETS.get(name)
     if entry is None and not is_folder:
-        raise ValueError(unknown_name_message("dataset", name, [*dataset_names(), FOLDER_PREFIX + "PATH"]))
+        if os.path.isdir(os.path.expanduser(name)):
+            raise UserError(f"'{text}' is a folder, not the name of a dataset; write {FOLDER_PREFIX}{text}")
+        raise UserError(unknown_name_message("dataset", name, [*dataset_names(), FOLDER_PREFIX + "PATH"]))
     unknown = set(options) - {"origin" if is_folder else "missing"}
     if unknown or options.get("missing", "skip") != "skip":
         known = f"{FOLDER_PREFIX}PATH?origin=1" if is_folder else f"{name}?missing=skip"
-        raise ValueError(f"dataset '{text}': options are written like '{known}'")
+        raise UserError(f"dataset '{text}': options are written like '{known}'")
     if is_folder:
         return _loader("folder")(Path(name[len(FOLDER_PREFIX) :]).expanduser(), None, **options)
     root = env_settings().require(entry.path_key, f"dataset '{name}'") if entry.path_key else None

@@ -1,6 +1,6 @@
 """The short-term sequences of VOT2016 to VOT2019, for runs without resets and for pictures.
 
-The VOT measures themselves come from the VOT toolkit, which resets the tracker: see ``python -m pytracking vot``.
+The VOT measures themselves come from the VOT toolkit, which resets the tracker: see ``pytracking vot``.
 """
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from pytracking.evaluation.datasets import base
 from pytracking.evaluation.sequence import Sequence, SequenceList
 
 LAYOUT = "<video>/groundtruth.txt (x,y,w,h or polygons) and <video>/color/00000001.jpg ... (or without color/)"
-LISTS = {"vot16": "vot16", "vot17": "vot18", "vot18": "vot18", "vot19": "vot19"}  # 2018 kept the videos of 2017
+LISTS = {"vot": "vot18", "vot16": "vot16", "vot17": "vot18", "vot18": "vot18", "vot19": "vot19"}
+# 2018 kept the videos of 2017
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """The 60 sequences of a year ("vot16" ... "vot19"), named ``<year>_<video>``.
+    """The 60 sequences of a year ("vot16" ... "vot19"), named ``<year>_<video>``, or of 2018 without the year ("vot").
 
     The years share videos but not annotations, hence the prefix. A polygon becomes the smallest upright box around it;
     the polygons stay in ``attributes["polygons"]``.
@@ -31,7 +32,7 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
         if regions.shape[1] == 8:
             facts["polygons"] = regions
         return Sequence(
-            f"{variant}_{video}",
+            video if variant == "vot" else f"{variant}_{video}",
             base.frames_of(video, images, count=len(regions)),
             variant,
             enclosing_boxes(regions),

@@ -6,10 +6,11 @@ import shutil
 import zipfile
 from pathlib import Path
 
+from ltr.errors import UserError
 from pytracking.utils.files import replacing
 
 
-class SubmissionError(ValueError):
+class SubmissionError(UserError):
     """A submission that the benchmark would refuse, or score wrongly; the message says why."""
 
 

@@ -1,1 +1,1 @@
-"""DiMP and the baselines of the paper: one small file a variant."""
+"""DiMP and the baselines of the paper: one small file per variant."""

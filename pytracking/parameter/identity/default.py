@@ -1,3 +1,4 @@
+"""The first box for ever."""
 from pytracking.tracker.identity.params import IdentityParams
 
 

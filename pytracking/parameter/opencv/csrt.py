@@ -1,3 +1,4 @@
+"""CSRT."""
 from pytracking.tracker.opencv.params import OpenCVParams
 
 

@@ -1,3 +1,4 @@
+"""KCF."""
 from pytracking.tracker.opencv.params import OpenCVParams
 
 

@@ -1,3 +1,4 @@
+"""MIL."""
 from pytracking.tracker.opencv.params import OpenCVParams
 
 

@@ -1,3 +1,4 @@
+"""NanoTrack v2 by OpenCV."""
 from pytracking.tracker.opencv.params import OpenCVParams
 
 

@@ -1,3 +1,4 @@
+"""VitTrack by OpenCV."""
 from pytracking.tracker.opencv.params import OpenCVParams
 
 

@@ -1,3 +1,4 @@
+"""The annotation: what a perfect tracker scores."""
 from pytracking.tracker.base import TrackerParams
 
 

@@ -21,7 +21,7 @@ from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.first_frame import FirstFrameSamples, sample_first_frame
 from pytracking.tracker.dimp.geometry import PatchFrame
 from pytracking.tracker.dimp.learner import OnlineLearner
-from pytracking.tracker.dimp.localization import Localizer
+from pytracking.tracker.dimp.localization import Localizer, localizer_for
 
 
 class AtomTracker(DimpTracker):
@@ -94,7 +94,7 @@ class AtomTracker(DimpTracker):
             window = np.roll(hann2d(self.map_size, centered=False)[0, 0].numpy(), middle, (0, 1))
         # As published, the neighbourhood of a peak is as many pixels of the map as of the patch.
         neighborhood = self.params.target_neighborhood_scale / upsampling
-        return self.localizer_with(window=window, middle=middle, neighborhood_scale=neighborhood)
+        return localizer_for(self.params, window=window, middle=middle, neighborhood_scale=neighborhood)
 
     def sample_features(self, backbone: dict[str, Tensor]) -> Tensor:
         return project(self.network.classification_features(backbone), self.projection)
@@ -106,12 +106,12 @@ class AtomTracker(DimpTracker):
     def score_map(self, features: Tensor) -> Tensor:
         return interpolate(self.scores(features)[0], self.map_size, self.filters.shape[-1])
 
-    def problem(self) -> AtomObjective:
-        features, params = self.memory.features, self.params.classifier
+    def problem_of(self, features: Tensor, boxes: Tensor, weights: Tensor) -> AtomObjective:
+        params = self.params.classifier
         return AtomObjective(
             features[None],
-            self._labels(self.memory.boxes, features)[None],
-            self.memory.weights.view(1, -1, 1, 1).sqrt(),
+            self._labels(boxes, features)[None],
+            weights.view(1, -1, 1, 1).sqrt(),
             features.new_tensor([params.filter_reg]),
             params.slope_length,
         )

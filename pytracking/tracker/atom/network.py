@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from ltr.checkpoint import load_network
+from ltr.errors import UserError
 from ltr.models.bbreg.atom import ATOMNet
 from ltr.models.inference import prepare_for_inference
 from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead
@@ -16,11 +17,11 @@ def load_atom_network(network_file: Path | None, device: torch.device) -> ATOMNe
     """ATOM's network, or backbone and IoU-Net of a DiMP network: ATOM's classifier is learnt online in any case.
 
     Raises:
-        ValueError: if no file is given, or the file holds another kind of network.
+        UserError: if no file is given, or the file holds another kind of network.
     """
     network = load_network(require_file(network_file), device)
     if not isinstance(network, BackboneAndBoxHead):
-        raise ValueError(f"{network_file} holds a {type(network).__name__}, but ATOM needs a backbone and an IoU-Net")
+        raise UserError(f"{network_file} holds a {type(network).__name__}, but ATOM needs a backbone and an IoU-Net")
     if not isinstance(network, ATOMNet):
         network = as_atom(network)
     return prepare_for_inference(network, channels_last=device.type != "mps")

@@ -45,7 +45,7 @@ class AtomObjective(SquaredObjective):
 
     @property
     def sample_weights(self) -> Tensor:
-        return self.weight.flatten()
+        return self.weight.flatten().square()
 
     def activation(self, scores: Tensor) -> Tensor:
         if self.slope_length is None:
@@ -66,8 +66,8 @@ class AtomObjective(SquaredObjective):
         return F.pad(maps, (0, missing, 0, missing)) if missing else maps
 
     def sample(self, index: int) -> AtomObjective:
-        parts = (one_sample(values, index) for values in (self.features, self.label, self.weight))
-        return AtomObjective(*parts, self.regularisation, self.slope_length)
+        features, label, weight = (one_sample(values, index) for values in (self.features, self.label, self.weight))
+        return AtomObjective(features, label, weight, self.regularisation, self.slope_length)
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ class AtomClassifier:
 
     kernel_size: int = 4  # side of the filter, cells
     channels: int = 64  # after the projection
-    feature_size_odd: bool = False  # whether a patch has an odd number of cells a side
+    feature_size_odd: bool = False  # whether a patch has an odd number of cells per side
     filter_reg: float = 0.1
     projection_reg: float = 1e-4
     slope_length: float | None = 0.05  # of the scores' activation below zero; None: no activation

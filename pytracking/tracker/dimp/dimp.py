@@ -5,40 +5,42 @@ PrDiMP and SuperDiMP are this tracker with other networks and parameters; ATOM o
 from __future__ import annotations
 
 import time
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ltr.errors import UserError
 from ltr.models.target_classifier import FilterObjective
 from ltr.models.tracking.dimpnet import DiMPNet
-from pytracking.features.augmentation import dropout_copies
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
-from pytracking.tracker.base import BaseTracker
+from pytracking.tracker.base import StagedTracker
 from pytracking.tracker.dimp.debug import DebugViews
-from pytracking.tracker.dimp.first_frame import FirstFrameSamples, sample_first_frame
+from pytracking.tracker.dimp.first_frame import FirstFrameSamples, sample_first_frame, with_dropout
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
-from pytracking.tracker.dimp.guard import UpdateGuard
+from pytracking.tracker.dimp.guard import UpdateGuard, remedy_for
 from pytracking.tracker.dimp.learner import (
     GradientDescentLearner,
     MovingAverageLearner,
     OnlineLearner,
     SteepestDescentLearner,
 )
-from pytracking.tracker.dimp.localization import Flag, Localizer
+from pytracking.tracker.dimp.localization import Flag, Localizer, localizer_for
 from pytracking.tracker.dimp.memory import SampleMemory
 from pytracking.tracker.dimp.network import describe_computing, load_dimp_network, with_engine
 from pytracking.tracker.dimp.params import DimpParams
+from pytracking.tracker.dimp.past import PastSamples
 from pytracking.tracker.dimp.refinement import BoxRefiner
-from pytracking.tracker.dimp.scale_search import scale_factor
+from pytracking.tracker.dimp.scale_search import scale_factor, scales
 from pytracking.tracker.dimp.score_maps import preprocess, sum_around
 from pytracking.utils.device import select_device
 from pytracking.utils.threads import in_own_threads
 
 
-class DimpTracker(BaseTracker):
+class DimpTracker(StagedTracker):
     """DiMP, composed of its parts; subclasses and parameters choose the online learner.
 
     Args:
@@ -55,7 +57,8 @@ class DimpTracker(BaseTracker):
         self.torch_threads = self.computing["torch_threads"]
         super().__init__(params)
         self.learner = self.make_learner()
-        self.guard = UpdateGuard(self._remedy())
+        self.guard = UpdateGuard(remedy_for(params))
+        self.past = PastSamples()
         self.refiner = BoxRefiner(params)
         self.debug = DebugViews(params.debug, params.debug_dir)
 
@@ -71,14 +74,8 @@ class DimpTracker(BaseTracker):
         elif params.learner == "gradient_descent":
             learner = GradientDescentLearner(params.step_length * params.step_factor)
         else:
-            raise ValueError(f"learner must be 'steepest_descent' or 'gradient_descent', got {params.learner!r}")
+            raise UserError(f"learner must be 'steepest_descent' or 'gradient_descent', got {params.learner!r}")
         return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
-
-    def _remedy(self) -> str:
-        """What to do about updates that destroy the filter."""
-        if self.params.learner not in ("gradient_descent", "rls"):
-            return "This learner finds its own step lengths, so the features or the network's weights are at fault."
-        return f"step_length={self.params.step_length:g} is too large for this network: try a third of it."
 
     @in_own_threads
     @torch.no_grad()
@@ -92,13 +89,15 @@ class DimpTracker(BaseTracker):
         self.patch_size = self.choose_patch_size()
         self.frame_number = 1
         samples = self.sample_first_frame(image)
-        backbone = self.network.backbone_features(self.network.normalise(samples.patches))
-        features, boxes = self._with_dropout(self.network.classification_features(backbone), samples.boxes)
+        backbone = self.extract(samples.patches)
+        features = self.network.classification_features(backbone)
+        features, boxes = with_dropout(features, samples.boxes, params.augmentation, self.generator)
         if params.use_iou_net:
             reference = {layer: maps[:1] for layer, maps in backbone.items()}
             self.target_iou = self.network.target_iou(reference, samples.boxes[0])
         features = self.learn_first_filter(features, boxes)
         self.learner.start(self.filters, self.generator)
+        self._report: dict[str, Any] | None = None
         self.guard.start()
         self.memory = SampleMemory(
             features,
@@ -108,6 +107,7 @@ class DimpTracker(BaseTracker):
             init_samples_minimum_weight=params.init_samples_minimum_weight,
         )
         self.localize = self.make_localizer(features)
+        self._start_past()
         self.debug.start()
         return {"time": time.perf_counter() - start}
 
@@ -124,14 +124,6 @@ class DimpTracker(BaseTracker):
         self.filters = self.network.classifier.get_filter(features, boxes, self.params.net_opt_iter)
         return features
 
-    def _with_dropout(self, features: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
-        count = self.params.augmentation.dropout_copies
-        if not count:
-            return features, boxes
-        probability = self.params.augmentation.dropout_probability
-        copies = dropout_copies(features[:1], count, probability, self.generator)
-        return torch.cat([features, copies]), torch.cat([boxes, boxes[:1].expand(count, 4)])
-
     def make_localizer(self, features: Tensor) -> Localizer:
         """Measures the score map that samples (n, C, h, w) give; says how to read it."""
         params = self.params
@@ -144,41 +136,36 @@ class DimpTracker(BaseTracker):
         if params.window_output:
             score_size = tuple((feature_size + 1 - kernel % 2).tolist())
             window = hann2d(score_size, convention=params.crop_convention)[0, 0].numpy()
-        return self.localizer_with(window=window)
+        return localizer_for(params, window=window)
 
-    def localizer_with(self, **options: Any) -> Localizer:
-        """A localiser with the parameters' thresholds, and options beside or instead of them."""
-        params = self.params
-        stated = {
-            "not_found_threshold": params.target_not_found_threshold,
-            "distractor_threshold": params.distractor_threshold,
-            "hard_negative_threshold": params.hard_negative_threshold,
-            "displacement_scale": params.displacement_scale,
-            "neighborhood_scale": params.target_neighborhood_scale,
-            "displacement_origin": params.displacement_origin,
-            "second_peak_without_window": params.perform_hn_without_windowing,
-            "uncertain_threshold": params.uncertain_threshold,
-            "hard_sample_threshold": params.hard_sample_threshold,
-            "interpolate_peak": params.interpolate_peak,
-            "advanced": params.advanced_localization,
-        }
-        return Localizer(**stated | options)
+    def another(self) -> DimpTracker:
+        return type(self)(self.params, self.network)
 
     @in_own_threads
-    @torch.no_grad()
     def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
         """Finds the target in the next frame; see :meth:`BaseTracker.track` for the output."""
+        return super().track(image, info)
+
+    @torch.no_grad()
+    def extract(self, patches: Tensor) -> dict[str, Tensor]:
+        """Feature maps by name of patches (n, 3, h, w), 0..255."""
+        return self.network.backbone_features(self.network.normalise(patches))
+
+    @torch.no_grad()
+    def stages(
+        self, image: np.ndarray, info: dict[str, Any] | None = None
+    ) -> Generator[Tensor, dict[str, Tensor], dict[str, Any]]:
         params, state = self.params, self.state
         self.frame_number += 1
         patch, frame = self.cut_patch(image)
-        backbone = self.network.backbone_features(self.network.normalise(patch))
+        backbone = yield patch
         features = self.sample_features(backbone)
         scores = self.score_map(features).cpu().numpy()  # (h, w)
         found = self.localize(scores, self.cell_pixels * frame.scale, state.pos - frame.pos, state.size)
         if found.flag != "not_found":
             state.move_to(frame.pos + found.translation, params.target_inside_ratio)
             if params.scale_step is not None and found.flag != "uncertain":
-                self._search_scale(image)
+                yield from self._search_scale(image)
             if params.use_iou_net:
                 self._refine(backbone, frame, found.flag)
         num_iter = self._learn(features, frame, found.flag)
@@ -187,7 +174,7 @@ class DimpTracker(BaseTracker):
             "score": found.max_score,
             "flag": found.flag,
             "translation": found.translation,
-            "learner": {"updated": num_iter > 0, "num_iter": num_iter, **self._learner_report()},
+            "learner": {"updated": num_iter > 0, "num_iter": num_iter, **self._learner_report(num_iter > 0)},
         }
         self._add_optional(output, found.scores)
         self.debug.show(self.frame_number, image, output, found.scores)
@@ -209,7 +196,11 @@ class DimpTracker(BaseTracker):
 
     def problem(self) -> FilterObjective:
         """What is to be learnt from the memory."""
-        return self.network.objective(self.memory.features, self.memory.boxes, self.memory.weights)
+        return self.problem_of(self.memory.features, self.memory.boxes, self.memory.weights)
+
+    def problem_of(self, features: Tensor, boxes: Tensor, weights: Tensor) -> FilterObjective:
+        """What is to be learnt from samples (n, C, h, w) with boxes (n, 4) in the patch and weights (n,)."""
+        return self.network.objective(features, boxes, weights)
 
     def cut_patch(self, image: np.ndarray) -> tuple[Tensor, PatchFrame]:
         """The search patch, and where it lies in the frame."""
@@ -227,7 +218,7 @@ class DimpTracker(BaseTracker):
         )
         return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
 
-    def _search_scale(self, image: np.ndarray) -> None:
+    def _search_scale(self, image: np.ndarray) -> Generator[Tensor, dict[str, Tensor], None]:
         params, state = self.params, self.state
         # Whole pairs of cells, so that the target sits in such a patch as it does in a search patch.
         side = 2 * self.network.feature_stride * round(params.scale_patch_part * params.image_sample_size / 32)
@@ -245,17 +236,15 @@ class DimpTracker(BaseTracker):
             )
             return patch
 
-        def score(patches: Tensor) -> Tensor:
-            backbone = self.network.backbone_features(self.network.normalise(patches))
-            return self.scores(self.sample_features(backbone))
-
-        factor = scale_factor(score, cut, params.scale_step, params.scale_weight)
+        backbone = yield torch.cat([cut(factor) for factor in scales(params.scale_step)])
+        scores = self.scores(self.sample_features(backbone))
+        factor = scale_factor(scores, params.scale_step, params.scale_weight)
         state.resize(state.size * factor, rescale=True)
 
     def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag) -> None:
         state = self.state
         box = frame.box_in_patch(state.pos, state.size)
-        refined = self.refiner(box, self.target_iou.at(backbone), self.generator, self.device)
+        refined = self.refiner(box, self.target_iou.at(backbone), self.generator)
         if refined is None:
             return
         if self.params.refinement_weight != 1:
@@ -273,6 +262,8 @@ class DimpTracker(BaseTracker):
             box = torch.tensor(frame.box_in_patch(self.state.pos, self.state.size), dtype=torch.float32)
             rate = params.hard_negative_learning_rate if flag == "hard_negative" else None
             self.learner.notice(self.memory.add(features, box.to(self.device), rate))
+            if params.output_past_margin:
+                self.past.offer(self.frame_number, features, box.to(self.device))
         num_iter = 0
         if flag == "hard_negative":
             num_iter = params.net_opt_hn_iter
@@ -285,8 +276,22 @@ class DimpTracker(BaseTracker):
             )
         return num_iter
 
-    def _learner_report(self) -> dict[str, Any]:
-        return self.learner.report() | {"rejected": self.guard.rejected}
+    def _start_past(self) -> None:
+        self.past.start()
+        self.past_margin: float | None = None
+        if self.params.output_past_margin:
+            self.past.offer(self.frame_number, self.memory.features[:1], self.memory.boxes[0])
+
+    def _learner_report(self, updated: bool) -> dict[str, Any]:
+        if updated or self._report is None:  # else nothing in it has changed, and to look would wait for the device
+            self._report = self.learner.report()
+        report = self._report | {"rejected": self.guard.rejected}
+        if self.params.output_past_margin:
+            if updated or self.past_margin is None:  # else the filter is the same, and the past has hardly grown
+                stride = self.network.feature_stride
+                self.past_margin = self.past.margin(self.frame_number, self.scores, self.filters.shape[-1], stride)
+            report["past_margin"] = self.past_margin
+        return report
 
     def _add_optional(self, output: dict[str, Any], scores: np.ndarray) -> None:
         if self.params.output_score_map:

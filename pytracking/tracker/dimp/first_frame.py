@@ -92,3 +92,14 @@ def _stay_inside(state: TargetState, patch_size: np.ndarray, params: DimpParams)
     missing_before = np.maximum((size - 1) / 2 - state.pos, 0)
     missing_after = np.maximum(state.pos + size / 2 + 1 - state.image_size, 0)
     return scale, tuple(int(n) for n in (missing_after - missing_before) / scale)
+
+
+def with_dropout(
+    features: torch.Tensor, boxes: torch.Tensor, augmentation: AugmentationParams, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The samples and their boxes, with copies of the first sample that have channels dropped."""
+    count = augmentation.dropout_copies
+    if not count:
+        return features, boxes
+    copies = aug.dropout_copies(features[:1], count, augmentation.dropout_probability, generator)
+    return torch.cat([features, copies]), torch.cat([boxes, boxes[:1].expand(count, 4)])

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ltr.errors import UserError
+
 
 @dataclass(frozen=True, slots=True)
 class PatchFrame:
@@ -48,11 +50,11 @@ class TargetState:
         """Starts at ``[x, y, w, h]``, with the patch ``search_area_scale`` target sizes wide.
 
         Raises:
-            ValueError: if the box has no area.
+            UserError: if the box has no area.
         """
         x, y, w, h = (float(number) for number in box)
         if not (np.isfinite([x, y, w, h]).all() and w > 0 and h > 0):
-            raise ValueError(f"init_bbox must be finite [x, y, w, h] with w > 0 and h > 0, got {[x, y, w, h]}")
+            raise UserError(f"init_bbox must be finite [x, y, w, h] with w > 0 and h > 0, got {[x, y, w, h]}")
         size = np.array([h, w])
         scale = float(search_area_scale * np.sqrt(size.prod() / patch_size.prod()))
         return cls(np.array([y + (h - 1) / 2, x + (w - 1) / 2]), size, scale, size / scale, np.array(image_size))

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ltr.models.target_classifier import FilterObjective
 from pytracking.tracker.base import RejectedUpdates
+from pytracking.tracker.dimp.params import DimpParams
 
 LOSS_LIMIT = 10.0  # times the loss of an empty filter; those of healthy filters are below one
 PROBED_SAMPLES = 2  # the loss is looked at on these alone: every sample shows a filter that has exploded
@@ -38,7 +39,7 @@ class UpdateGuard:
         self._rejections.count = 0
 
     def choose(self, problem: FilterObjective, before: Tensor, after: Tensor) -> Tensor:
-        """``after``, unless it is not finite or has lost all sense on the problem's samples; then ``before``."""
+        """``after``, or ``before`` where :func:`find_fault` finds ``after`` infinite or far worse than no filter."""
         fault = find_fault(problem, after)
         if fault is None:
             return after
@@ -62,3 +63,10 @@ def find_fault(problem: FilterObjective, filters: Tensor) -> str | None:
     if empty > 0 and loss > LOSS_LIMIT * empty:
         return f"its loss would be {loss / empty:.3g} times that of an empty filter"
     return None
+
+
+def remedy_for(params: DimpParams) -> str:
+    """What to do about updates that destroy the filter."""
+    if params.learner not in ("gradient_descent", "rls"):
+        return "This learner finds its own step lengths, so the features or the network's weights are at fault."
+    return f"step_length={params.step_length:g} is too large for this network: try a third of it."

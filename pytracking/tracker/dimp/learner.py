@@ -8,12 +8,12 @@ learnt by steepest descent.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ltr.errors import UserError
 from ltr.models.target_classifier import FilterObjective, FilterOptimizer
 
 
@@ -64,7 +64,7 @@ class GradientDescentLearner(OnlineLearner):
 
     def __init__(self, step_length: float) -> None:
         if not step_length > 0:
-            raise ValueError(f"step_length must be positive, got {step_length}")
+            raise UserError(f"step_length must be positive, got {step_length}")
         self.step_length = step_length
 
     def update(self, problem: FilterObjective, filters: Tensor, num_iter: int) -> Tensor:
@@ -72,13 +72,20 @@ class GradientDescentLearner(OnlineLearner):
         for iteration in range(num_iter):
             scores = problem.scores(filters)
             self.losses.append(problem.loss(filters, scores))
-            compute = problem.gradient if iteration else partial(self.first_gradient, problem)
-            filters = filters - self.step_length * self.direction(compute(filters, scores))
+            if iteration == 0:
+                self.take_in(problem, scores, filters.shape[-1])
+            filters = filters - self.step_length * self.direction(problem.gradient(filters, scores))
         return filters
 
-    def first_gradient(self, problem: FilterObjective, filters: Tensor, scores: Tensor) -> Tensor:
-        """The gradient at an update's first recursion; learners with a memory take the problem in on the way."""
-        return problem.gradient(filters, scores)
+    def take_in(self, problem: FilterObjective, scores: Tensor, kernel: int) -> None:
+        """Hears of an update's samples before its first step; learners that keep something of them do so here.
+
+        Args:
+            problem: the samples.
+            scores: (1, N, h, w) of the filters before the update.
+            kernel: side of the filters.
+        """
+        return
 
     def direction(self, gradient: Tensor) -> Tensor:
         """What is subtracted for a gradient (1, C, k, k); learners with a preconditioner change it here."""
@@ -95,7 +102,7 @@ class MovingAverageLearner(OnlineLearner):
 
     def __init__(self, learner: OnlineLearner, alpha: float) -> None:
         if not 0 <= alpha <= 1:
-            raise ValueError(f"ema_alpha must be in [0, 1], got {alpha}")
+            raise UserError(f"ema_alpha must be in [0, 1], got {alpha}")
         self.learner = learner
         self.alpha = alpha
 

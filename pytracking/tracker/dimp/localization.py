@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from pytracking.features.crop import Convention
+from pytracking.tracker.dimp.params import DimpParams
 
 Flag = Literal["normal", "uncertain", "hard_negative", "not_found"]
 
@@ -128,8 +129,26 @@ def parabola_offset(scores: np.ndarray, cell: np.ndarray) -> np.ndarray:
         line = scores[:, cell[1]] if axis == 0 else scores[cell[0]]
         place = int(cell[axis])
         if 0 < place < len(line) - 1:
-            before, top, behind = (float(v) for v in line[place - 1 : place + 2])
-            bend = before - 2 * top + behind
+            before, top, after = (float(v) for v in line[place - 1 : place + 2])
+            bend = before - 2 * top + after
             if bend < 0:
-                offset[axis] = np.clip(0.5 * (before - behind) / bend, -0.5, 0.5)
+                offset[axis] = np.clip(0.5 * (before - after) / bend, -0.5, 0.5)
     return offset
+
+
+def localizer_for(params: DimpParams, **options: Any) -> Localizer:
+    """A localiser with the parameters' thresholds, and options beside or instead of them."""
+    stated = {
+        "not_found_threshold": params.target_not_found_threshold,
+        "distractor_threshold": params.distractor_threshold,
+        "hard_negative_threshold": params.hard_negative_threshold,
+        "displacement_scale": params.displacement_scale,
+        "neighborhood_scale": params.target_neighborhood_scale,
+        "displacement_origin": params.displacement_origin,
+        "second_peak_without_window": params.perform_hn_without_windowing,
+        "uncertain_threshold": params.uncertain_threshold,
+        "hard_sample_threshold": params.hard_sample_threshold,
+        "interpolate_peak": params.interpolate_peak,
+        "advanced": params.advanced_localization,
+    }
+    return Localizer(**stated | options)

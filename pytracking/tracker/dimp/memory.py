@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import torch
 
+from ltr.errors import UserError
+
 
 class SampleMemory:
     """Features, boxes and weights of the first frame's augmented samples and of the most useful later ones.
@@ -28,6 +30,7 @@ class SampleMemory:
         learning_rate: float,
         init_samples_minimum_weight: float = 0.0,
     ) -> None:
+        self.size = size
         self.num_init = min(len(features), size)
         self.num_stored = self.num_init
         self.learning_rate = learning_rate
@@ -55,16 +58,6 @@ class SampleMemory:
         """(num_stored,), sum 1."""
         return self._weights[: self.num_stored].to(self._features)
 
-    @property
-    def all_weights(self) -> torch.Tensor:
-        """(size,): as `weights`, with zeros for the places still free."""
-        return self._weights
-
-    @property
-    def all_boxes(self) -> torch.Tensor:
-        """(size, 4): as `boxes`, with zeros for the places still free."""
-        return self._boxes
-
     def add(self, feature: torch.Tensor, box: torch.Tensor, learning_rate: float | None = None) -> int:
         """Stores one sample (1, C, H, W) with its box (4,) and returns its index."""
         index = self._place()
@@ -76,11 +69,11 @@ class SampleMemory:
         return index
 
     def _place(self) -> int:
-        if self.num_stored < len(self._weights):
+        if self.num_stored < self.size:
             return self.num_stored
         first = self.num_init if self.init_minimum > 0 else 0
-        if first == len(self._weights):
-            raise ValueError(f"sample memory of {first} is filled by the first frame's samples: make it larger")
+        if first == self.size:
+            raise UserError(f"sample memory of {first} is filled by the first frame's samples: make it larger")
         return first + int(self._weights[first:].argmin())
 
     def _weigh(self, index: int, learning_rate: float) -> None:

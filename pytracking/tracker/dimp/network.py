@@ -8,6 +8,7 @@ import torch
 
 from ltr.checkpoint import load_network
 from ltr.engine import attach_engine
+from ltr.errors import UserError
 from ltr.models.inference import prepare_for_inference
 from ltr.models.target_classifier import DensityOptimizer
 from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead
@@ -21,7 +22,7 @@ SMALL_BACKBONE = 2_000_000  # parameters; the operations of a MobileNetV2 are to
 def require_file(network_file: Path | None) -> Path:
     """The file, or an error that says how a tracker gets one."""
     if network_file is None:
-        raise ValueError(
+        raise UserError(
             "the tracker has no network: create it with pytracking.evaluation.Tracker(name, parameters)"
             ".create_tracker(), or set params.network_file to a checkpoint"
         )
@@ -40,13 +41,13 @@ def load_dimp_network(
             network was made for another loss. That is how PrDiMP's parameters run on the bundled network.
 
     Raises:
-        ValueError: if no file is given, or the file holds another kind of network.
+        UserError: if no file is given, or the file holds another kind of network.
     """
     network = load_network(require_file(network_file), device)
     if not isinstance(network, DiMPNet):
-        raise ValueError(f"{network_file} holds a {type(network).__name__}, but this tracker needs a DiMPNet")
+        raise UserError(f"{network_file} holds a {type(network).__name__}, but this tracker needs a DiMPNet")
     if objective not in ("network", "density"):
-        raise ValueError(f"objective must be 'network' or 'density', got {objective!r}")
+        raise UserError(f"objective must be 'network' or 'density', got {objective!r}")
     own = network.classifier.filter_optimizer
     if objective == "density" and not isinstance(own, DensityOptimizer):
         network.classifier.filter_optimizer = DensityOptimizer(own.num_iter, own.feature_stride).to(device).eval()

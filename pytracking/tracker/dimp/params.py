@@ -82,7 +82,7 @@ class DimpParams(TrackerParams):
     # Localisation
     score_preprocess: Literal["none", "softmax", "exp"] = "none"  # what the scores become before anything else
     score_filter_ksz: int = 1  # then each is replaced by the sum over this many cells squared around it; odd
-    advanced_localization: bool = True  # judge the peak by its height and by others; else it is always believed
+    advanced_localization: bool = True  # judge the peak by its height and by others; else the peak is always taken
     target_not_found_threshold: float = 0.25  # score
     distractor_threshold: float = 0.8  # part of the highest score
     hard_negative_threshold: float = 0.5  # part of the highest score
@@ -98,7 +98,7 @@ class DimpParams(TrackerParams):
 
     # Scale from the classifier, before the boxes are refined; for networks whose box refinement is not strong
     scale_step: float | None = None  # ratio of the scales compared, e.g. 1.05; None: the scale comes from boxes alone
-    scale_weight: float = 0.5  # part of the change that is believed
+    scale_weight: float = 0.5  # damping: fraction of the estimated change that is applied
     scale_patch_part: float = 0.5  # side of the compared patches, search patches
 
     # Box refinement
@@ -118,6 +118,7 @@ class DimpParams(TrackerParams):
 
     # Output
     output_score_map: bool = False  # add the score map to each frame's output
+    output_past_margin: bool = False  # add learner["past_margin"], see past.py
     debug_dir: Path | None = None  # folder of the debug views' figures; None: a window
     output_presence: bool = False  # add OxUvA's keys: present, score, xmin, xmax, ymin, ymax (relative to the frame)
 

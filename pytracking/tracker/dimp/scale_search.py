@@ -7,30 +7,26 @@ below that of one more search patch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-import torch
 from torch import Tensor
 
 
-def scale_factor(
-    score: Callable[[Tensor], Tensor],
-    cut_patch: Callable[[float], Tensor],
-    step: float,
-    weight: float,
-) -> float:
+def scales(step: float) -> tuple[float, float, float]:
+    """Factors of the present scale that are compared, for a ratio of neighbours such as 1.05."""
+    return 1 / step, 1.0, step
+
+
+def scale_factor(scores: Tensor, step: float, weight: float) -> float:
     """The factor by which the target seems to have grown.
 
     Args:
-        score: gives the scores (n, h, w) of patches (n, 3, H, W) with the target's filter.
-        cut_patch: gives the patch (1, 3, h, w) around the target, seen at a factor of its present scale.
-        step: ratio of neighbouring scales that are compared, e.g. 1.05.
-        weight: part of the change that is believed.
+        scores: (3, h, w) of the target's filter on patches around the target, seen at :func:`scales` of ``step``.
+        step: ratio of neighbouring scales.
+        weight: damping, the fraction of the estimated change that is applied.
     """
-    patches = torch.cat([cut_patch(factor) for factor in (1 / step, 1.0, step)])
-    exponent = best_exponent(score(patches).flatten(1).amax(1).tolist())
-    return float(step ** (weight * exponent))
+    return float(step ** (weight * best_exponent(scores.flatten(1).amax(1).tolist())))
 
 
 def best_exponent(peaks: Sequence[float]) -> float:

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ltr.errors import UserError
 from ltr.models.target_classifier import softmax_over_cells
 
 
@@ -22,7 +23,7 @@ def preprocess(scores: Tensor, kind: str, extra_logit: float | None = None) -> T
         return softmax_over_cells(scores, extra_logit)
     if kind == "exp":
         return scores.exp()
-    raise ValueError(f"score_preprocess must be 'none', 'softmax' or 'exp', got {kind!r}")
+    raise UserError(f"score_preprocess must be 'none', 'softmax' or 'exp', got {kind!r}")
 
 
 def sum_around(scores: Tensor, side: int) -> Tensor:
@@ -30,6 +31,6 @@ def sum_around(scores: Tensor, side: int) -> Tensor:
     if side == 1:
         return scores
     if side < 1 or side % 2 == 0:
-        raise ValueError(f"score_filter_ksz must be odd and positive, got {side}")
+        raise UserError(f"score_filter_ksz must be odd and positive, got {side}")
     ones = torch.ones(1, 1, side, side, dtype=scores.dtype, device=scores.device)
     return F.conv2d(scores[None, None], ones, padding=side // 2)[0, 0]

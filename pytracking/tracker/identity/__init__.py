@@ -8,6 +8,8 @@ from pytracking.tracker.identity.params import IdentityParams
 
 
 class IdentityTracker(BaseTracker):
+    """Answers with the first box."""
+
     params: IdentityParams
 
     def initialize(self, image, info):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ltr.errors import UserError
+
 GRAPH, INPUT, OUTPUT = 7, 11, 12  # fields of ModelProto and GraphProto
 TYPE, TENSOR, SHAPE, DIM = 2, 1, 2, 1  # the way from ValueInfoProto to its dimensions
 VALUE_TAG, NAME_TAG = 0x08, 0x12  # of a dimension: a number, or the name of a free size
@@ -18,7 +20,7 @@ def free_spatial_size(model: bytes) -> bytes:
     """The model with free height and width in every input and output of four dimensions.
 
     Raises:
-        ValueError: the bytes are no ONNX model.
+        UserError: the bytes are no ONNX model.
     """
     edited = bytearray(model)
     values = [
@@ -28,7 +30,7 @@ def free_spatial_size(model: bytes) -> bytes:
         for span in _spans(model, graph, kind)
     ]
     if not values:
-        raise ValueError("these bytes are no ONNX model: they have no graph with inputs and outputs")
+        raise UserError("these bytes are no ONNX model: they have no graph with inputs and outputs")
     for value in values:
         shapes = [value]
         for field in (TYPE, TENSOR, SHAPE):
@@ -58,14 +60,14 @@ def _spans(data: bytes, span: tuple[int, int], wanted: int) -> Iterator[tuple[in
         elif kind in (FIXED64, FIXED32):
             place += 8 if kind == FIXED64 else 4
         else:
-            raise ValueError(f"these bytes are no ONNX model: wire type {kind} at byte {place}")
+            raise UserError(f"these bytes are no ONNX model: wire type {kind} at byte {place}")
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if place >= len(data):
-            raise ValueError("these bytes are no ONNX model: they end in the middle of a number")
+            raise UserError("these bytes are no ONNX model: they end in the middle of a number")
         byte = data[place]
         value |= (byte & 0x7F) << shift
         place, shift = place + 1, shift + 7

@@ -7,6 +7,7 @@ from typing import Any
 import cv2
 import numpy as np
 
+from ltr.errors import MissingPackageError
 from pytracking.tracker.base import BaseTracker
 from pytracking.tracker.nanotrack.free_shape import free_spatial_size
 from pytracking.tracker.nanotrack.params import NanoTrackParams
@@ -78,13 +79,13 @@ def open_session(path: Path) -> Any:
     """An ONNX network of free spatial size on one thread of the CPU.
 
     Raises:
-        ImportError: onnxruntime is not installed.
+        MissingPackageError: onnxruntime is not installed.
     """
     try:
         import onnxruntime
     except ImportError:
         message = "NanoTrack needs onnxruntime, which is not installed: pip install 'rls-tracking[onnx]'"
-        raise ImportError(message) from None
+        raise MissingPackageError(message) from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3

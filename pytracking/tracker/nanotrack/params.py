@@ -8,6 +8,8 @@ from pytracking.tracker.base import TrackerParams
 
 @dataclass(kw_only=True, slots=True)
 class NanoTrackParams(TrackerParams):
+    """Parameters of NanoTrack."""
+
     head_weights: str  # file name of the second network, in the folder of the first
     template_side: int = 127  # pixels
     search_side: int = 255  # pixels
@@ -15,5 +17,5 @@ class NanoTrackParams(TrackerParams):
     context: float = 0.5  # margin around the target, mean sides
     size_penalty: float = 0.138  # on boxes of another size or shape than the last
     window_influence: float = 0.455  # share of the cosine window in the score
-    size_rate: float = 0.348  # part of a certain new size that is believed
+    size_rate: float = 0.348  # damping: fraction of the new size that is applied where the score is 1
     minimum_side: float = 10.0  # of the target, pixels

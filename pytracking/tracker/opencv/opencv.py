@@ -7,6 +7,7 @@ from typing import Any
 import cv2
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.tracker.base import BaseTracker
 from pytracking.tracker.opencv.params import OpenCVParams
 from pytracking.utils.boxes import clip_to_image
@@ -77,7 +78,7 @@ class OpenCVTracker(BaseTracker):
 def check_available(algorithm: str) -> None:
     """Raises MissingOpenCVTracker, with the remedy, if this build of OpenCV lacks a tracker."""
     if algorithm not in FACTORIES:
-        raise ValueError(unknown_name_message("OpenCV tracker", algorithm, FACTORIES))
+        raise UserError(unknown_name_message("OpenCV tracker", algorithm, FACTORIES))
     if hasattr(cv2, FACTORIES[algorithm]):
         return
     if algorithm in CONTRIB_ONLY:

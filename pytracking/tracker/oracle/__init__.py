@@ -7,6 +7,8 @@ from pytracking.tracker.base import BaseTracker
 
 
 class OracleTracker(BaseTracker):
+    """Answers with the annotation."""
+
     needs_ground_truth = True
 
     def initialize(self, image, info):

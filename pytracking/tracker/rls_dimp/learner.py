@@ -17,24 +17,23 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ltr.errors import UserError
 from ltr.models.target_classifier import FilterObjective, SquaredObjective, TargetObjective
 from pytracking.tracker.dimp.learner import GradientDescentLearner
 from rls_ext import ForgettingOverflowError, InverseCorrelation, NonFiniteInputError, virtual_input_conv
 
 
 class BlockInput(ABC):
-    """What of an update's samples enters P, beside the gradient that the update needs anyway."""
+    """What of an update's samples enters P."""
 
     @abstractmethod
-    def gradient_and_rows(
-        self, problem: FilterObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
-    ) -> tuple[Tensor, Tensor]:
-        """The gradient (1, C, k, k), and one vector (p,) or a block of rows (b, p) for P.
+    def rows(self, problem: FilterObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
+        """One vector (p,) or a block of rows (b, p) for P.
 
         Args:
             problem: the samples.
-            filters: before the update.
-            scores: (1, N, h, w) of these filters.
+            scores: (1, N, h, w) of the filters before the update.
+            kernel: side of the filters.
             generator: of what is random.
         """
 
@@ -42,13 +41,7 @@ class BlockInput(ABC):
 class VirtualInput(BlockInput):
     """The paper's Eq. mean3: ``sum_jk v_jk x_jk / sqrt(N M)`` over every sample and position."""
 
-    def gradient_and_rows(
-        self, problem: FilterObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
-    ) -> tuple[Tensor, Tensor]:
-        return problem.gradient(filters, scores), self.virtual_input(problem, scores, filters.shape[-1])
-
-    def virtual_input(self, problem: FilterObjective, scores: Tensor, kernel: int) -> Tensor:
-        """(p,), for filters of side ``kernel`` with these scores."""
+    def rows(self, problem: FilterObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
         features, weights = problem.features[0], problem.input_weights(scores)[0]  # (N, C, H, W), (N, h, w)
         if weights.stride()[1:] == (0, 0):  # one weight for all windows of a sample: the samples are added up first
             features = (weights[:, 0, 0] @ features.flatten(1)).view(1, *features.shape[1:])
@@ -58,13 +51,13 @@ class VirtualInput(BlockInput):
         return mean * math.sqrt(whole.numel() / scores.numel())  # only scores that are used count in N M
 
 
-class ReleasedVirtualInput(VirtualInput):
+class ReleasedVirtualInput(BlockInput):
     """The released code's: every second position in y and x, weights times the activation's derivative.
 
     It counts the samples whose weight is not zero, where the paper counts all N.
     """
 
-    def virtual_input(self, problem: TargetObjective, scores: Tensor, kernel: int) -> Tensor:
+    def rows(self, problem: TargetObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
         weights = (problem.derivative(scores) * problem.weight)[0, :, ::2, ::2]
         mean = virtual_input_conv(problem.features[0], kernel, weights, stride=2, rooted=True)
         used = int(torch.count_nonzero(problem.root_sample_weight.expand(1, len(weights), 1, 1)))
@@ -81,22 +74,19 @@ class SampledBlock(BlockInput):
 
     def __init__(self, rows: int) -> None:
         if rows < 1:
-            raise ValueError(f"block_rows must be at least 1, got {rows}")
-        self.rows = rows
+            raise UserError(f"block_rows must be at least 1, got {rows}")
+        self.count = rows
 
-    def gradient_and_rows(
-        self, problem: FilterObjective, filters: Tensor, scores: Tensor, generator: torch.Generator
-    ) -> tuple[Tensor, Tensor]:
+    def rows(self, problem: FilterObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
         if not isinstance(problem, SquaredObjective):
-            raise ValueError("block_input='block' draws rows of a sum of squares; use 'virtual' for another loss")
-        kernel = filters.shape[-1]
+            raise UserError("block_input='block' draws rows of a sum of squares; use 'virtual' for another loss")
         gamma = problem.weight.expand_as(scores)[0].square()  # (N, h, w)
-        picks = torch.multinomial(gamma.flatten().cpu(), self.rows, replacement=True, generator=generator)
+        picks = torch.multinomial(gamma.flatten().cpu(), self.count, replacement=True, generator=generator)
         padded = F.pad(problem.features[0], [kernel // 2] * 4)  # (N, C, H + k, W + k)
         patches = []
         for sample, row, col in zip(*(i.tolist() for i in torch.unravel_index(picks, gamma.shape)), strict=True):
             patches.append(padded[sample, :, row : row + kernel, col : col + kernel].flatten())
-        return problem.gradient(filters, scores), torch.stack(patches) * (gamma.sum() / self.rows).sqrt()
+        return torch.stack(patches) * (gamma.sum() / self.count).sqrt()
 
 
 class RlsLearner(GradientDescentLearner):
@@ -127,7 +117,7 @@ class RlsLearner(GradientDescentLearner):
     ) -> None:
         super().__init__(step_length)
         if reset_every is not None and reset_every < 1:
-            raise ValueError(f"reset_every must be None or at least 1, got {reset_every}")
+            raise UserError(f"reset_every must be None or at least 1, got {reset_every}")
         self.delta = delta
         self.beta = beta
         self.block_input = block_input
@@ -150,12 +140,10 @@ class RlsLearner(GradientDescentLearner):
             memory_budget=self.memory_budget,
         )
 
-    def first_gradient(self, problem: FilterObjective, filters: Tensor, scores: Tensor) -> Tensor:
-        gradient, rows = self.block_input.gradient_and_rows(problem, filters, scores, self.generator)
-        self._remember(rows)
+    def take_in(self, problem: FilterObjective, scores: Tensor, kernel: int) -> None:
+        self._remember(self.block_input.rows(problem, scores, kernel, self.generator))
         if self.reset_every is not None and self.inverse.steps >= self.reset_every:
             self.inverse.reset()
-        return gradient
 
     def _remember(self, rows: Tensor) -> None:
         try:

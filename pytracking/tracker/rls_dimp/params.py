@@ -25,8 +25,12 @@ class RlsDimpParams(DimpParams):
     p_dtype: Literal["float16", "float32", "float64"] = "float32"
     p_memory_mib: float | None = 6.75  # most that P may hold; None: no limit. Does not apply to a dense P
 
-    exact_iterations: int = 3  # conjugate gradient steps of an update with learner="exact"
-    exact_samples: int = 1  # most new samples that an update takes in with learner="exact", the newest ones
+    # With learner="exact", see exact_learner.py
+    exact_iterations: int = 3  # conjugate gradient steps of an update
+    exact_samples: int = 1  # most new samples that an update takes in, the newest ones
+    exact_ridge: float = 0.003  # least weight of |w|^2: what suits a few descent steps is too little for a solution
+    exact_form: Literal["auto", "dense", "sketched"] = "auto"  # auto: sketched on a CPU where dense takes more than
+    exact_memory_mib: float = 40.0  # this, which sketches may hold
 
 
 # Where the released code departs from the paper. It also keeps P in float16, which p_form="dense", p_dtype="float16"

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import torch
 
+from ltr.errors import UserError
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.learner import MovingAverageLearner, OnlineLearner
 from pytracking.tracker.rls_dimp.exact_learner import ExactLearner
@@ -33,6 +34,9 @@ def make_rls_learner(params: RlsDimpParams) -> OnlineLearner:
             first_part=params.init_samples_minimum_weight,
             iterations=params.exact_iterations,
             most_samples=params.exact_samples,
+            ridge=params.exact_ridge,
+            form=params.exact_form,
+            memory_budget=int(params.exact_memory_mib * 2**20),
         )
     else:
         learner = _make_preconditioned(params)
@@ -60,4 +64,4 @@ def _make_block_input(params: RlsDimpParams) -> BlockInput:
         return ReleasedVirtualInput()
     if params.block_input == "block":
         return SampledBlock(params.block_rows)
-    raise ValueError(f"block_input must be 'virtual', 'released' or 'block', got {params.block_input!r}")
+    raise UserError(f"block_input must be 'virtual', 'released' or 'block', got {params.block_input!r}")

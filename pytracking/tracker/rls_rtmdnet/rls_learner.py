@@ -1,16 +1,17 @@
 """Recursive least squares for the last layers: the one part in which RLS-RTMDNet differs from simpleRT-MDNet."""
 from __future__ import annotations
 
-import copy
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
-from pytracking.tracker.rtmdnet.descent import LayerStep, PlainDescent, clip_together
-from pytracking.tracker.rtmdnet.head import LayerGradient
+from pytracking.tracker.rls_rtmdnet.span_coordinates import SpanStage
+from pytracking.tracker.rtmdnet.descent import LayerStep, Momentum, PlainDescent, clip_together, joined
+from pytracking.tracker.rtmdnet.head import ClassifierHead, LayerGradient
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner
+from pytracking.tracker.rtmdnet.memory import SampleSet
 from rls_ext import InverseCorrelation, virtual_input_linear
+from rls_ext.basis import SMALL_DIM
 
 
 class RlsHeadLearner(HeadLearner):
@@ -21,7 +22,7 @@ class RlsHeadLearner(HeadLearner):
     )
 
     def _regular_descent(self) -> RlsDescent:
-        return RlsDescent(self.head.layers, self.params, self._plain.buffers)  # one stage ends before another begins
+        return RlsDescent(self.head, self.params, self._plain.buffers)  # one stage ends before another begins
 
     @property
     def inverses(self) -> list[InverseCorrelation]:
@@ -38,12 +39,17 @@ class RlsHeadLearner(HeadLearner):
 
 
 class RlsDescent(PlainDescent):
-    """Every layer's gradient, and the decay of its weights, multiplied by the layer's P_n (Eq. RLS_update_RTMDNet)."""
+    """Every layer's gradient, and the decay of its weights, multiplied by the layer's P_n (Eq. RLS_update_RTMDNet).
+
+    The first layer's inputs are stored samples, which stay the same during a stage: where its rows are long and P knows
+    more than one stage brings, the stage works in the coordinates of ``span_coordinates.py``.
+    """
 
     params: RlsRtmdnetParams
 
-    def __init__(self, layers: list[nn.Linear], params: RlsRtmdnetParams, buffers: list[LayerStep]) -> None:
-        super().__init__(layers, params, buffers)
+    def __init__(self, head: ClassifierHead, params: RlsRtmdnetParams, buffers: list[LayerStep]) -> None:
+        super().__init__(head.layers, params, buffers)
+        self.head = head
         budget = None if params.p_memory_mib is None else int(params.p_memory_mib * 2**20)
         self.inverses = [
             InverseCorrelation(
@@ -56,47 +62,72 @@ class RlsDescent(PlainDescent):
                 memory_budget=budget,
                 when_full="forget",
             )
-            for layer, delta in zip(layers, params.delta, strict=True)
+            for layer, delta in zip(head.layers, params.delta, strict=True)
         ]
         self._before: list[InverseCorrelation] = []
+        self._span: SpanStage | None = None  # the first layer, where it is in coordinates of its own
 
-    def begin_stage(self) -> None:
-        self._before = copy.deepcopy(self.inverses)
+    def begin_stage(self, momentum: Momentum, samples: list[SampleSet], mini_batches: int) -> list[SampleSet]:
+        self.momentum = momentum
+        self._before = [inverse.snapshot() for inverse in self.inverses]
+        first = self.inverses[0]
+        if first.dim <= SMALL_DIM or first.rank < mini_batches or not first.only_appends(mini_batches):
+            return samples
+        self._span = SpanStage(self.layers[0], momentum.sums[0], first.factors())
+        self.head.layers = [self._span.layer, *self.layers[1:]]
+        return [self._span.with_coordinates(each) for each in samples]
 
     def end_stage(self) -> None:
-        self._before = []
+        if self._span is not None:
+            self._span.finish(self.momentum.sums[0])
+            self._span, self.head.layers = None, self.layers
 
     def abandon_stage(self) -> None:
-        self.inverses, self._before = self._before, []
+        self.inverses = self._before
 
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient]) -> list[LayerStep]:
         params, steps = self.params, self._joined(gradients)
-        factor = clip_together(steps, params.gradient_clip) if params.clip == "before" else None
-        if params.decay == "preconditioned":
-            self._add_decay(steps)
-        for inverse, gradient, step in zip(self.inverses, gradients, steps, strict=True):
-            seen = gradient.inputs if params.virtual_input == "after_dropout" else gradient.raw_inputs
-            inverse.update(virtual_input_linear(seen))
-            if params.decay == "plain" and len(seen) < len(step.whole):  # then P has fewer rows to multiply
-                self._precondition_factors(inverse, gradient, step, factor)
-            else:
-                inverse.precondition(step.joined, out=step.joined)
+        if params.clip == "before":
+            clip_together(steps, params.gradient_clip)
+        for number, (inverse, gradient) in enumerate(zip(self.inverses, gradients, strict=True)):
+            inverse.update(self._virtual_input(number, gradient))
+            self._precondition(number, params.weight_decay if params.decay == "preconditioned" else 0.0)
         if params.clip == "after":
             clip_together(steps, params.gradient_clip)
         if params.decay == "plain":
             self._add_decay(steps)
         return steps
 
-    @staticmethod
-    def _precondition_factors(
-        inverse: InverseCorrelation, gradient: LayerGradient, step: LayerStep, factor: Tensor | None
-    ) -> None:
-        """The gradient is outputsᵀ [inputs | 1], so its product with P is outputsᵀ ([inputs | 1] P)."""
-        outputs = gradient.outputs if factor is None else gradient.outputs * factor
-        rows = step.whole.new_zeros(len(outputs), step.whole.shape[1])
-        rows[:, : step.inputs] = gradient.inputs
-        rows[:, step.inputs] = 1
-        joined = rows[:, : step.inputs + 1]
-        inverse.precondition(joined, out=joined)
-        torch.mm(outputs.T, rows, out=step.whole)
+    def _joined(self, gradients: list[LayerGradient]) -> list[LayerStep]:
+        if self._span is None:
+            return super()._joined(gradients)
+        return [self._span.gradient(gradients[0]), *joined(gradients[1:], self.buffers[1:])]
+
+    def _virtual_input(self, number: int, gradient: LayerGradient) -> Tensor:
+        seen = gradient.inputs if self.params.virtual_input == "after_dropout" else gradient.raw_inputs
+        return virtual_input_linear(seen[:, : self.layers[number].in_features])
+
+    def _precondition(self, number: int, decay: float) -> None:
+        """The gradient plus the weights' decay, multiplied by P in place."""
+        if number == 0 and self._span is not None:
+            self._span.precondition(self.inverses[0], decay)
+            return
+        step = self.buffers[number]
+        if decay:
+            step.add(self.layers[number], decay)
+        self.inverses[number].precondition(step.joined, out=step.joined)
+
+    def _add_decay(self, steps: list[LayerStep]) -> None:
+        if self._span is None:
+            super()._add_decay(steps)
+            return
+        steps[0].whole.add_(self._span.weights.whole, alpha=self.params.weight_decay)
+        for step, layer in zip(steps[1:], self.layers[1:], strict=True):
+            step.add(layer, self.params.weight_decay)
+
+    def _move(self, number: int, step: LayerStep, rate: float) -> None:
+        if number == 0 and self._span is not None:
+            self._span.descend(step, self.momentum.kept, rate)
+        else:
+            super()._move(number, step, rate)

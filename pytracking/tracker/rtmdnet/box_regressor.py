@@ -5,7 +5,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pytracking.tracker.rtmdnet.sampling import Range, overlap
+from ltr.overlap import overlap
+from pytracking.tracker.rtmdnet.sampling import Range
 from pytracking.utils.boxes import from_cxcywh, to_cxcywh
 
 

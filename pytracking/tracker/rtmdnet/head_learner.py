@@ -101,7 +101,7 @@ class HeadLearner:
         rates = [stage.rate] * (len(self.head.layers) - 1) + [stage.rate * params.last_layer_rate]
         loss, sound = torch.full((), float("nan")), True
         self.guard.begin_stage()
-        stage.descent.begin_stage()
+        positives, negatives = stage.descent.begin_stage(stage.momentum, [positives, negatives], stage.iterations)
         for chosen, offered in zip(positive_order.split(batch[0]), negative_order.split(batch[1]), strict=True):
             target = positives.take(chosen.to(device))
             background, known = self._hardest(negatives, offered.to(device))
@@ -110,11 +110,11 @@ class HeadLearner:
             sound = self.guard.is_sound(gradients, loss)
             if not sound:
                 break
-            stage.momentum.descend(stage.descent.steps(gradients), rates)
+            stage.descent.descend(gradients, rates)
+        stage.descent.end_stage()
         fault = self.guard.find_fault()
         if not sound or fault is not None:
             return self._reject(stage, fault)
-        stage.descent.end_stage()
         return LearningReport(loss=float(loss), iterations=stage.iterations)
 
     def _reject(self, stage: Stage, fault: str | None) -> LearningReport:
@@ -137,16 +137,16 @@ class HeadLearner:
         Returns:
             Their features (b, d), and the first layer's outputs (b, o) if finding them gave these.
         """
-        candidates = negatives.take(offered, self._room_for(len(offered), negatives.table))
+        candidates = negatives.take(offered, self._room_for(len(offered), negatives))
         if len(offered) <= self.params.batch_negatives:
             return candidates, None
         scores, first_outputs = self.head.scores_and_first_outputs(candidates)
         hardest = scores.topk(self.params.batch_negatives).indices
         return candidates.index_select(0, hardest), first_outputs.index_select(0, hardest)
 
-    def _room_for(self, count: int, table: Tensor) -> Tensor:
+    def _room_for(self, count: int, samples: SampleSet) -> Tensor:
         """Memory for candidates: allocating it for every mini-batch takes longer than filling it."""
-        room = self._candidates
-        if room is None or len(room) < count or room.shape[1:] != table.shape[1:] or room.dtype != table.dtype:
-            room = self._candidates = table.new_empty(count, *table.shape[1:])
+        room, like = self._candidates, samples.empty(0)
+        if room is None or len(room) < count or room.shape[1:] != like.shape[1:] or room.dtype != like.dtype:
+            room = self._candidates = samples.empty(count)
         return room[:count]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ltr.models.tracking.mdnet import MDNet
-from pytracking.tracker.rtmdnet.minimal_filtering import FastConvolutions
+from ltr.ops.minimal_filtering import FastConvolutions
 from pytracking.tracker.rtmdnet.scene import SceneGeometry, Scenes, crop_scenes, regions_in_scenes
 
 REGIONS_AT_ONCE = 512  # of 7 x 7 cells before pooling: 50 MiB with 512 channels, and as much for each step of sampling

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ltr.errors import UserError
 from pytracking.tracker.base import BaseTracker
 from pytracking.tracker.rtmdnet.box_regressor import BoxRegressor
 from pytracking.tracker.rtmdnet.first_frame import (
@@ -43,7 +44,7 @@ class RtmdnetTracker(BaseTracker):
     def __init__(self, params: RtmdnetParams) -> None:
         super().__init__(params)
         if params.debug:
-            raise ValueError(f"debug={params.debug}: the RT-MDNet family has no debug views, only the DiMP family has")
+            raise UserError(f"debug={params.debug}: the RT-MDNet family has no debug views, only the DiMP family has")
         self.network = load_mdnet(params.network_file, select_device(params.device), params.adaptive_align)
         self.geometry = SceneGeometry(
             object_size=self.params.object_size,

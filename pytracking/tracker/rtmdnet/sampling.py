@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from ltr.overlap import overlap
 from pytracking.utils.boxes import from_cxcywh, to_cxcywh
 
 SMALLEST_SIDE = 5.0  # px; also the margin that the largest sample leaves to the image's size
@@ -26,14 +27,6 @@ class RandomSource(Protocol):
     def standard_normal(self, size: tuple[int, ...]) -> np.ndarray: ...
 
     def permutation(self, x: int) -> np.ndarray: ...
-
-
-def overlap(samples: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """Intersection over union of boxes (..., 4) of positive area, broadcast against each other."""
-    top_left = np.maximum(samples[..., :2], boxes[..., :2])
-    bottom_right = np.minimum(samples[..., :2] + samples[..., 2:], boxes[..., :2] + boxes[..., 2:])
-    intersection = np.maximum(bottom_right - top_left, 0).prod(axis=-1)
-    return intersection / (samples[..., 2:].prod(axis=-1) + boxes[..., 2:].prod(axis=-1) - intersection)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,9 +22,12 @@ function tile(video) {
   const picture = element("img", {
     src: `/api/videos/${encodeURIComponent(video.id)}/thumbnail.jpg`, alt: "", loading: "lazy", width: 120, height: 80,
   });
-  picture.addEventListener("error", () => picture.classList.add("broken"));
   const name = element("span", { textContent: video.title.replace(/^demo: /, ""), title: video.title });
   const button = element("button", { type: "button", className: "tile" }, picture, name);
+  picture.addEventListener("error", () => {
+    picture.classList.add("broken");
+    button.append(element("small", { textContent: "cannot be read" }));
+  });
   button.dataset.video = video.id;
   if (video.kind === "demo") button.append(element("small", { textContent: "demo" }));
   button.addEventListener("click", () => at("gallery").dispatchEvent(new CustomEvent("choose", { detail: video.id })));

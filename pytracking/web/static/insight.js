@@ -1,6 +1,7 @@
 // What the trackers know: score map, facts, and a small chart for every number that a learner reports.
 import { lineColour, themeColour } from "./shared/colours.js";
 import { at, element, state } from "./page.js";
+import { selected } from "./targets.js";
 import { titleOf } from "./trackers.js";
 
 // key of a learner's report: what it is. Keys that are not here get a chart too, under their own name.
@@ -9,7 +10,7 @@ const KNOWN = {
   rank: { title: "Rank of P", line: "How many directions of the past the learner protects.", text: (x) => x.toFixed(0) },
   nbytes: { title: "Size of P", line: "How much memory the past takes.", text: (x) => `${(x / MEBI).toFixed(1)} MiB` },
   error_bound: { title: "Error bound of P", line: "At most this far from the exact inverse.", text: (x) => x.toPrecision(2) },
-  margin: { title: "Margin on the past", line: "How well the model still tells old samples of the target apart.", text: (x) => x.toFixed(2) },
+  past_margin: { title: "Margin on the past", line: "By how much the model still prefers the target to everything else, in frames of more than 100 frames ago.", text: (x) => x.toFixed(2) },
   loss: { title: "Loss", line: "On the samples in memory, when the last update started.", text: (x) => x.toPrecision(2) },
   rejected: { title: "Refused updates", line: "Updates that would have made the model worse.", text: (x) => x.toFixed(0) },
 };
@@ -40,8 +41,9 @@ function panel(tracker, place) {
 function fillPanel(tracker, place) {
   const { run, shown } = state;
   const card = at("insight").children[place];
-  const row = run.rows(shown)[place];
-  const map = state.message?.trackers?.[place]?.objects[0].score_map;
+  const track = run.track(place, selected());
+  const row = track?.has(shown) ? track.row(shown) : null;
+  const map = state.message?.trackers?.[place]?.objects.find((one) => one.id === selected())?.score_map;
   card.querySelector(".map").hidden = !map;
   if (map) drawMap(card.querySelector(".map"), map);
   const network = run.networks[tracker.name];
@@ -49,18 +51,21 @@ function fillPanel(tracker, place) {
   const facts = {};
   if (row && row.score !== null) facts.score = row.score.toFixed(2);
   if (row?.flag) facts.state = FLAG_TEXT[row.flag];
-  if (tracker.learns) facts.updates = tracker.updates;
-  if (row) facts.time = `${(1000 * row.seconds).toFixed(0)}\u00a0ms`;
+  if (track?.learns) facts.updates = track.updates;
+  if (row) facts.time = `${(1000 * run.seconds(place, shown)).toFixed(0)}\u00a0ms`;
   card.querySelector("dl").replaceChildren(...Object.entries(facts).flatMap(([name, value]) => [
     element("dt", { textContent: name }), element("dd", { textContent: value }),
   ]));
 }
 
+// The selected target's, of each tracker.
+const tracks = (run) => run.trackers.map((_, place) => run.track(place, selected()));
+
 // Keys with something to show: a baseline reports a rank of 0 all along.
 function keys(run) {
   const found = new Set();
-  for (const tracker of run.trackers) {
-    for (const [key, column] of tracker.learner) {
+  for (const track of tracks(run)) {
+    for (const [key, column] of track?.learner ?? []) {
       const last = column.at(column.count - 1);
       if (!HIDDEN.includes(key) && (found.has(key) || (last && !Number.isNaN(last)))) found.add(key);
     }
@@ -82,13 +87,14 @@ function drawChart(key, run, order) {
     at("insight").append(card);
   }
   card.style.order = order;
-  const lines = run.trackers.map((tracker, place) => ({ column: tracker.learner.get(key), place })).filter(({ column }) => column?.count && spread(column)[1]);
-  const shownPlace = Math.min(Math.max(0, state.shown - run.start), run.count - 1);
+  const lines = tracks(run).map((track, place) => ({ column: track?.learner.get(key), place })).filter(({ column }) => column?.count && spread(column)[1]);
+  const track = tracks(run).find(Boolean);
+  const shownPlace = Math.min(Math.max(0, state.shown - track.start), track.count - 1);
   card.querySelector(".values").replaceChildren(...lines.map(({ column, place }) => {
     const value = column.at(Math.min(shownPlace, column.count - 1));
     return element("span", { className: `place-${place}`, textContent: Number.isNaN(value) ? "–" : about.text(value) });
   }));
-  spark(card.querySelector("canvas"), lines, run.count, shownPlace);
+  spark(card.querySelector("canvas"), lines, track.count, shownPlace);
 }
 
 function spread(column) {

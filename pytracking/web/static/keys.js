@@ -1,6 +1,7 @@
 // The keyboard, in every state: a focused button keeps its own keys, all others work.
 import { at, state } from "./page.js";
-import { beginCorrection, step, stop, togglePause } from "./tracking.js";
+import { select, selected, targetIds } from "./targets.js";
+import { addTarget, beginCorrection, removeTarget, step, stop, togglePause } from "./tracking.js";
 import { follow, look, move, stageFocus, togglePlaying, videoLength } from "./viewer.js";
 
 // What a focused element does with a key itself.
@@ -21,9 +22,14 @@ export function nextParting() {
   if (next) look(next[0]);
 }
 
+function nextTarget() {
+  const ids = targetIds();
+  if (ids.length > 1) select(ids[(ids.indexOf(selected()) + 1) % ids.length]);
+}
+
 export function letKeys(nextMode) {
   const actions = {
-    " ": playOrPause, ".": step, c: beginCorrection, n: nextParting, v: nextMode, Escape: stop, "?": () => at("keys").showModal(),
+    " ": playOrPause, ".": step, c: beginCorrection, a: addTarget, x: removeTarget, t: nextTarget, n: nextParting, v: nextMode, Escape: stop, "?": () => at("keys").showModal(),
     ArrowLeft: (event) => move(event.shiftKey ? -10 : -1), ArrowRight: (event) => move(event.shiftKey ? 10 : 1),
     PageUp: () => move(-10), PageDown: () => move(10),
     Home: () => look(state.run?.start ?? 0), End: () => (state.run?.count ? follow() : look(videoLength() - 1)),

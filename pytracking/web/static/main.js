@@ -11,7 +11,8 @@ import { letDraw, showBox, showPicture } from "./shared/drawing.js";
 import { Timeline } from "./shared/timeline.js";
 import { letShare, readLink, showDownloads } from "./sharing.js";
 import { drawStage, stage } from "./stage.js";
-import { abandon, beginCorrection, correct, start, step, stop } from "./tracking.js";
+import { boxOf, drawTargets, nextId, place, selected, targetColour } from "./targets.js";
+import { abandon, addTarget, beginCorrection, correct, removeTarget, start, step, stop } from "./tracking.js";
 import { choose, chosen, listTrackers, titleOf } from "./trackers.js";
 import { filmStrip, follow, look, move, onView, redraw, show, stageFocus, videoLength } from "./viewer.js";
 
@@ -22,8 +23,9 @@ const MODES = ["side", "overlay", "wipe"];
 function render() {
   const { run, choice, shown, phase } = state;
   const rows = run?.rows(shown) ?? [];
-  const pending = phase === "idle" && choice.box && choice.frame === shown && !(choice.used && run?.has(shown));
-  drawStage({ picture: state.picture, rows, names: run?.names ?? [], chosen: pending ? choice.box : null });
+  const pending = phase === "idle" && choice.frame === shown && !(choice.used && run?.has(shown));
+  drawStage({ picture: state.picture, rows, names: run?.names ?? [], chosen: pending ? choice.objects : [] });
+  drawTargets();
   drawTimeline();
   drawControls();
   drawInsight();
@@ -36,24 +38,26 @@ function drawTimeline() {
   const legend = [];
   if (run?.count) {
     content.done = [run.start, run.last];
-    run.trackers.forEach((tracker, place) => {
-      const values = tracker.scores.values.subarray(0, tracker.scores.count);
+    const of = run.ids.length > 1 ? ` of target ${selected()}` : "";
+    const tracks = run.trackers.map((_, place) => run.track(place, selected()));
+    tracks.forEach((track, place) => {
+      const values = track.scores.values.subarray(0, track.count);
       if (!values.every(Number.isNaN)) {
-        content.series.push({ colour: lineColour(place), start: run.start, values });
+        content.series.push({ colour: lineColour(place), start: track.start, values });
         for (const value of values) if (value > content.high) content.high = value; else if (value < content.low) content.low = value;
       }
-      if (tracker.learns) content.lanes.push({ colour: lineColour(place), marks: tracker.spans(run.start, (i) => tracker.updated.at(i)) });
-      const doubt = tracker.spans(run.start, (i) => tracker.flags.at(i) > 1);
+      if (track.learns) content.lanes.push({ colour: lineColour(place), marks: track.spans((i) => track.updated.at(i)) });
+      const doubt = track.spans((i) => track.flags.at(i) > 1);
       if (doubt.length) content.lanes.push({ colour: themeColour("--doubt"), marks: doubt });
     });
-    if (content.series.length) legend.push("curve: score");
-    if (run.trackers.some((tracker) => tracker.learns)) legend.push("ticks: model updates");
-    if (run.trackers.some((tracker) => tracker.spans(0, (i) => tracker.flags.at(i) > 1).length)) legend.push("red: in doubt or lost");
+    if (content.series.length) legend.push(`curve: score${of}`);
+    if (tracks.some((track) => track.learns)) legend.push("ticks: model updates");
+    if (tracks.some((track) => track.spans((i) => track.flags.at(i) > 1).length)) legend.push("red: in doubt or lost");
     const partings = run.partings();
     if (partings.length) content.lanes.push({ colour: themeColour("--apart"), marks: partings });
     if (partings.length) legend.push("purple: the trackers disagree");
-    content.points = [...run.corrected].map((frame) => ({ frame, colour: themeColour("--ink") }));
-    if (run.corrected.size) legend.push("▼ corrected by you");
+    content.points = run.corrected.map(([frame]) => ({ frame, colour: themeColour("--ink") }));
+    if (run.corrected.length) legend.push("▼ corrected by you");
     drawMoments(partings);
   } else drawMoments([]);
   at("legend").textContent = legend.length ? `${capital(legend.join(" · "))}. Click anywhere to see that moment.` : "Drag here to choose the frame to start at.";
@@ -86,17 +90,25 @@ function drawControls() {
   for (const id of ["step", "correct"]) at(id).hidden = !active;
   at("stop").hidden = phase === "idle";
   at("newest").hidden = !(active && run && state.shown < run.last && !state.following);
-  at("start").disabled = !(phase === "idle" && video && choice.box && chosen().length);
+  at("start").disabled = !(phase === "idle" && video && choice.objects.length && chosen().length);
   at("start").textContent = choice.frame ? `Track from frame ${choice.frame + 1}` : "Track";
   at("view-a").classList.toggle("drawable", phase === "idle" || state.correcting);
-  document.body.classList.toggle("correcting", state.correcting);
+  document.body.classList.toggle("correcting", Boolean(state.correcting));
+  showNumbers();
   at("status").setAttribute("aria-live", active && !state.paused ? "off" : "polite"); // not every frame is read out
 }
 
-function setBox(box, frame) {
-  Object.assign(state.choice, { box, frame, used: false });
-  boxFields.forEach((field, i) => { field.value = box ? box[i].toFixed(1) : ""; });
+// The boxes that the next run starts with.
+function setBoxes(boxes, frame) {
+  Object.assign(state.choice, { objects: boxes.map((box, i) => ({ id: i + 1, box })), frame, used: false });
+  state.target = 1;
   redraw();
+}
+
+function showNumbers() {
+  if (boxFields.includes(document.activeElement)) return; // somebody is typing
+  const box = boxOf(selected());
+  boxFields.forEach((field, i) => { field.value = box ? box[i].toFixed(1) : ""; });
 }
 
 function showSetup(open) {
@@ -106,23 +118,32 @@ function showSetup(open) {
   window.dispatchEvent(new Event("resize"));
 }
 
-async function chooseVideo(id, { frame = 0, box = null } = {}) {
+async function chooseVideo(id, { frame = 0, boxes = [] } = {}) {
   if (state.run && state.run.id === null) return; // it is just being started
   abandon();
   Object.assign(state, { video: null, shown: 0 });
-  setBox(null, 0);
+  setBoxes([], 0);
   say("Loading the first frame …");
   try {
     state.video = await json(`/api/videos/${encodeURIComponent(id)}`);
     mark();
-    const suggested = box ?? (frame === 0 ? state.video.suggested_box : null);
-    if (suggested) setBox(suggested, frame);
+    const suggested = state.video.suggested_box && frame === 0 ? [state.video.suggested_box] : [];
+    const set = boxes.length ? boxes : suggested;
+    setBoxes(set, set.length ? frame : 0);
     await show(frame);
     drawFilm(state.video);
-    say(suggested ? "The box is set: press Track, or draw another." : "Draw a box around what you want to follow.");
+    say(set.length ? "The box is set: press Track, or draw another." : "Draw a box around what you want to follow.");
   } catch (error) {
     mark();
     say(error.message, true);
+  }
+}
+
+// A folder may start with a file that cannot be read: the page opens with one that can.
+async function chooseFirst(videos) {
+  for (const { id } of videos.slice(0, 5)) {
+    await chooseVideo(id);
+    if (state.picture) return;
   }
 }
 
@@ -134,7 +155,7 @@ async function drawFilm(video) {
 
 async function chooseCamera() {
   abandon();
-  setBox(null, 0);
+  setBoxes([], 0);
   state.video = { id: "camera", kind: "camera", title: "camera", length: null };
   mark();
   try {
@@ -187,15 +208,20 @@ function letDrawBoxes() {
       if (state.correcting) {
         if (done) { correct(box); stageFocus(); return; }
         showPicture(view, state.picture);
-        showBox(view, box, boxColour(0));
+        showBox(view, box, state.correcting === "add" ? targetColour(nextId()) : boxColour(0));
+        return;
+      }
+      if (!done) {
+        showPicture(view, state.picture);
+        showBox(view, box, boxColour(5), { dash: [5, 4] });
         return;
       }
       if (isCamera() && state.run) state.run = null; // a new take
-      setBox(box, state.shown);
-      if (done) {
-        showSetup(true);
-        say(state.shown ? `Press Track to start at frame ${state.shown + 1}.` : "Press Track.");
-      }
+      place(box, state.shown);
+      redraw();
+      showSetup(true);
+      const many = state.choice.objects.length > 1 ? ` ${state.choice.objects.length} targets.` : "";
+      say(`${state.shown ? `Press Track to start at frame ${state.shown + 1}.` : "Press Track."}${many}`);
     });
   }
 }
@@ -213,19 +239,22 @@ letKeys(nextMode);
 boxFields.forEach((field) => field.addEventListener("input", () => {
   const box = boxFields.map((other) => Number(other.value));
   const good = boxFields.every((other) => other.value) && box[2] >= 2 && box[3] >= 2;
-  Object.assign(state.choice, { box: good ? box : null, frame: state.shown, used: false });
+  if (good) place(box, state.shown);
+  else state.choice.objects = state.choice.objects.filter((one) => one.id !== selected());
   redraw();
 }));
 at("gallery").addEventListener("choose", (event) => chooseVideo(event.detail));
 at("camera").addEventListener("click", chooseCamera);
 at("setup").addEventListener("submit", (event) => { event.preventDefault(); track(); });
-at("setup-toggle").addEventListener("click", () => { showSetup(true); if (isCamera() && state.phase === "idle") { state.run = null; setBox(null, 0); resumePreview(); } at("start").focus(); });
+at("setup-toggle").addEventListener("click", () => { showSetup(true); if (isCamera() && state.phase === "idle") { state.run = null; setBoxes([], 0); resumePreview(); } at("start").focus(); });
 at("play").addEventListener("click", playOrPause);
 at("back").addEventListener("click", () => move(-1));
 at("forward").addEventListener("click", () => move(1));
 at("step").addEventListener("click", step);
 at("correct").addEventListener("click", beginCorrection);
 at("stop").addEventListener("click", stop);
+at("add-target").addEventListener("click", addTarget);
+at("remove-target").addEventListener("click", removeTarget);
 at("newest").addEventListener("click", follow);
 at("modes").addEventListener("click", (event) => event.target.dataset.mode && setMode(event.target.dataset.mode));
 at("wipe").addEventListener("input", (event) => { stage.wipe = event.target.value / 100; redraw(); });
@@ -253,7 +282,7 @@ async function begin() {
   if (readLink()) {
     await trackers;
     await openLink();
-  } else if (videos.length) await chooseVideo(videos[0].id);
+  } else if (videos.length) await chooseFirst(videos);
   else say("Drop a video on the page, or use the camera.");
   await trackers;
 }

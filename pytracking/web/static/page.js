@@ -17,13 +17,14 @@ export function element(name, properties = {}, ...children) {
 export const state = {
   videos: [],
   video: null, // the chosen one, with its length
-  choice: { frame: 0, box: null }, // where the next run starts
+  choice: { frame: 0, objects: [], used: false }, // where the next run starts, and on what
+  target: 1, // id of the one that is selected
   shown: 0, // frame in view
   picture: null, // of that frame
   run: null, // RunData of the last run
   phase: "idle", // "idle", "starting", "running"
   paused: false,
-  correcting: false,
+  correcting: false, // "correct" or "add" while the box is being drawn
   following: true, // whether the view goes along with the tracking
   playing: false,
   boot: null,

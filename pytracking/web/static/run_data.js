@@ -37,25 +37,27 @@ export function overlap(a, b) {
   return shared / Math.max(1e-9, a[2] * a[3] + b[2] * b[3] - shared);
 }
 
-class TrackerColumns {
-  constructor(name) {
-    this.name = name;
+// What one tracker says of one target, from the frame on at which it was first followed.
+class Track {
+  constructor(id, start) {
+    Object.assign(this, { id, start });
     this.boxes = new Column(4);
     this.scores = new Column();
     this.flags = new Column();
-    this.seconds = new Column();
     this.updated = new Column();
     this.learner = new Map();
     this.updates = 0;
     this.learns = false; // whether it ever spoke of a learner
   }
 
-  add({ box, score, flag, learner }, seconds) {
-    const place = this.scores.count;
+  get count() { return this.scores.count; }
+  has(frame) { return frame >= this.start && frame < this.start + this.count; }
+
+  add({ box, score, flag, learner }) {
+    const place = this.count;
     this.boxes.push(...box);
     this.scores.push(score);
     this.flags.push(Math.max(0, FLAGS.indexOf(flag)));
-    this.seconds.push(seconds);
     this.updated.push(learner.updated ? 1 : 0);
     this.updates += learner.updated ? 1 : 0;
     for (const [key, value] of Object.entries(learner)) {
@@ -67,88 +69,132 @@ class TrackerColumns {
     }
   }
 
-  cut(count) {
-    for (const column of [this.boxes, this.scores, this.flags, this.seconds, this.updated, ...this.learner.values()]) column.cut(count);
-    this.updates = this.updated.values.subarray(0, count).reduce((sum, one) => sum + one, 0);
+  // Keeps what comes before a frame.
+  cut(frame) {
+    const count = Math.max(0, frame - this.start);
+    for (const column of [this.boxes, this.scores, this.flags, this.updated, ...this.learner.values()]) column.cut(count);
+    this.updates = this.updated.values.subarray(0, this.count).reduce((sum, one) => sum + one, 0);
   }
 
-  row(place) {
+  row(frame) {
+    const place = frame - this.start;
     const score = this.scores.at(place);
-    return {
-      box: this.boxes.at(place), score: Number.isNaN(score) ? null : score, flag: FLAGS[this.flags.at(place)],
-      seconds: this.seconds.at(place),
-    };
+    return { id: this.id, box: this.boxes.at(place), score: Number.isNaN(score) ? null : score, flag: FLAGS[this.flags.at(place)] };
   }
 
-  // [[from, to], ...] of frames with a property
-  spans(start, is) {
-    const found = [];
-    for (let i = 0; i < this.scores.count; i += 1) {
-      if (!is(i)) continue;
-      if (found.length && found.at(-1)[1] === start + i - 1) found.at(-1)[1] = start + i;
-      else found.push([start + i, start + i]);
+  // [[from, to], ...] of frames with a property of their place
+  spans(is) {
+    return spans(this.count, this.start, is);
+  }
+}
+
+function spans(count, start, is) {
+  const found = [];
+  for (let i = 0; i < count; i += 1) {
+    if (!is(i)) continue;
+    if (found.length && found.at(-1)[1] === start + i - 1) found.at(-1)[1] = start + i;
+    else found.push([start + i, start + i]);
+  }
+  return found;
+}
+
+class TrackerData {
+  constructor(name) {
+    this.name = name;
+    this.tracks = new Map(); // by the target's id
+    this.seconds = new Column();
+  }
+
+  add(frame, objects, seconds) {
+    this.seconds.push(seconds);
+    for (const one of objects) {
+      if (!this.tracks.has(one.id)) this.tracks.set(one.id, new Track(one.id, frame));
+      this.tracks.get(one.id).add(one);
     }
-    return found;
+  }
+
+  cut(frame, count) {
+    this.seconds.cut(count);
+    for (const [id, track] of this.tracks) {
+      track.cut(frame);
+      if (!track.count) this.tracks.delete(id);
+    }
+  }
+
+  rows(frame) {
+    return [...this.tracks.values()].filter((track) => track.has(frame)).map((track) => track.row(frame));
   }
 }
 
 export class RunData {
   constructor({ id, video, start, trackers, objects }) {
-    Object.assign(this, { id, video, start, objects, networks: {}, corrected: new Set(), length: null, fps: 30, stride: 1, ended: null });
-    this.trackers = trackers.map((name) => new TrackerColumns(name));
-    this.agreement = new Column(); // overlap of the first two
+    Object.assign(this, { id, video, start, objects, networks: {}, corrected: [], length: null, fps: 30, stride: 1, ended: null });
+    this.trackers = trackers.map((name) => new TrackerData(name));
+    this.agreement = new Column(); // overlap of the first two, of the target on which they agree least
   }
 
-  get count() { return this.trackers[0].scores.count; }
+  get count() { return this.trackers[0].seconds.count; }
   get last() { return this.start + this.count - 1; }
   get names() { return this.trackers.map((tracker) => tracker.name); }
+  get ids() { return [...this.trackers[0].tracks.keys()].sort((a, b) => a - b); }
   has(frame) { return frame >= this.start && frame <= this.last; }
+  track(place, id) { return this.trackers[place].tracks.get(id ?? this.ids[0]); }
 
-  add(message) {
-    if (message.index <= this.last) this.cut(message.index);
-    if (message.corrected) this.corrected.add(message.index);
-    this.length = message.of ?? this.length;
-    this.fps = message.fps;
-    message.trackers.forEach((output, place) => this.trackers[place].add(output.objects[0], output.seconds));
-    this.#compare(this.count - 1);
+  add({ index, of, fps, corrected, trackers }) {
+    if (index <= this.last) this.cut(index);
+    for (const id of corrected) this.corrected.push([index, id]);
+    this.length = of ?? this.length;
+    this.fps = fps;
+    trackers.forEach((output, place) => this.trackers[place].add(index, output.objects, output.seconds));
+    this.#compare(index);
   }
 
-  #compare(place) {
-    const [a, b] = this.trackers;
-    if (b) this.agreement.push(overlap(a.boxes.at(place), b.boxes.at(place)));
+  #compare(frame) {
+    if (this.trackers.length < 2) return;
+    const [first, second] = this.rows(frame);
+    const other = new Map(second.map((row) => [row.id, row.box]));
+    this.agreement.push(Math.min(1, ...first.filter((row) => other.has(row.id)).map((row) => overlap(row.box, other.get(row.id)))));
   }
 
-  // A correction: the frames from here on will be tracked again.
+  // Something was changed there: the frames from here on come again.
   cut(frame) {
     const count = Math.max(0, frame - this.start);
-    this.trackers.forEach((tracker) => tracker.cut(count));
+    this.trackers.forEach((tracker) => tracker.cut(frame, count));
     this.agreement.cut(count);
-    this.corrected = new Set([...this.corrected].filter((one) => one < frame));
+    this.corrected = this.corrected.filter(([one]) => one < frame);
   }
 
   // From the server's summary of a run that is already there.
   static from(summary) {
     const run = new RunData({ ...summary, trackers: summary.trackers.map((tracker) => tracker.name) });
-    Object.assign(run, { networks: summary.networks, length: summary.length, fps: summary.fps, stride: summary.stride, ended: summary.ended });
-    run.corrected = new Set(summary.corrected);
-    summary.trackers.forEach((columns, t) => summary.frames.forEach((_, i) => {
-      const learner = Object.fromEntries(Object.entries(columns.learner).map(([key, values]) => [key, values[i]]));
-      run.trackers[t].add({
-        box: columns.boxes.slice(4 * i, 4 * i + 4), score: columns.scores[i], flag: columns.flags[i], learner,
-      }, columns.seconds[i]);
+    Object.assign(run, { networks: summary.networks, length: summary.length, fps: summary.fps, stride: summary.stride, ended: summary.ended, corrected: summary.corrected });
+    const { rows } = summary;
+    summary.trackers.forEach((columns, t) => summary.frames.forEach((frame, i) => {
+      const objects = [];
+      for (let row = rows[i]; row < (rows[i + 1] ?? columns.objects.length); row += 1) {
+        objects.push({
+          id: columns.objects[row], box: columns.boxes.slice(4 * row, 4 * row + 4), score: columns.scores[row], flag: columns.flags[row],
+          learner: Object.fromEntries(Object.entries(columns.learner).map(([key, values]) => [key, values[row]])),
+        });
+      }
+      run.trackers[t].add(frame, objects, columns.seconds[rows[i]] ?? 0);
     }));
-    summary.frames.forEach((_, i) => run.#compare(i));
+    summary.frames.forEach((frame) => run.#compare(frame));
     return run;
   }
 
+  // What each tracker says of its targets.
   rows(frame) {
-    return this.has(frame) ? this.trackers.map((tracker) => tracker.row(frame - this.start)) : [];
+    return this.has(frame) ? this.trackers.map((tracker) => tracker.rows(frame)) : [];
   }
 
-  // Frames at which two trackers follow different things, the longest parting first.
+  seconds(place, frame) {
+    return this.has(frame) ? this.trackers[place].seconds.at(frame - this.start) : null;
+  }
+
+  // Frames at which two trackers follow different things.
   partings() {
-    if (this.trackers.length < 2) return [];
-    return this.trackers[0].spans(this.start, (i) => this.agreement.at(i) < APART);
+    return spans(this.agreement.count, this.start, (i) => this.agreement.at(i) < APART);
   }
 
   // Frames a second, over the last ones: their median, because the first of them loads caches.

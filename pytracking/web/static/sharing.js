@@ -24,19 +24,19 @@ const short = (box) => box.map((value) => Number(value.toFixed(1)));
 // Says the set-up, so that it works after the server was started again, and the run while the server has it.
 export function setUpLink(run) {
   const words = new URLSearchParams({
-    video: run.video, frame: run.start + 1, box: short(run.objects[0].box).join(","), trackers: run.names.join(","), run: run.id,
+    video: run.video, frame: run.start + 1, boxes: run.objects.map(({ box }) => short(box).join(",")).join(";"), trackers: run.names.join(","), run: run.id,
   });
   return `${location.origin}/#${words}`;
 }
 
 export function readLink() {
   const words = new URLSearchParams(location.hash.slice(1));
-  const box = (words.get("box") ?? "").split(",").map(Number);
+  const boxes = (words.get("boxes") ?? "").split(";").map((one) => one.split(",").map(Number));
   if (!words.get("video")) return null;
   return {
     video: words.get("video"), run: words.get("run"),
     frame: Math.max(0, (Number(words.get("frame")) || 1) - 1),
-    box: box.length === 4 && box.every(Number.isFinite) && box[2] >= 2 && box[3] >= 2 ? box : null,
+    boxes: boxes.filter((box) => box.length === 4 && box.every(Number.isFinite) && box[2] >= 2 && box[3] >= 2),
     trackers: (words.get("trackers") ?? "").split(",").filter(Boolean),
   };
 }
@@ -46,10 +46,25 @@ const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replac
 export function command(run, video) {
   const source = video.kind === "demo" ? `demo:${video.title.replace(/^demo: /, "")}` : video.title;
   return run.names.map((name) => {
-    const words = ["python", "pytracking/run_video.py", ...name.split("/"), quoted(source), "--optional_box", ...short(run.objects[0].box)];
-    if (run.start) words.push("--start_frame", run.start + 1);
-    return [...words, "--save_results"].join(" ");
+    const words = ["pytracking", "video", name, quoted(source)];
+    for (const { box } of run.objects) words.push("--box", ...short(box));
+    if (run.start) words.push("--start", run.start + 1);
+    return [...words, ...comingAndGoing(run), "--save-results"].join(" ");
   }).join("\n");
+}
+
+// Targets that were added or removed on the way; the command numbers them in this order.
+function comingAndGoing(run) {
+  const first = run.objects.map(({ id }) => id);
+  const later = run.ids.filter((id) => !first.includes(id));
+  return [...first, ...later].flatMap((id, place) => {
+    const track = run.track(0, id);
+    const end = track.start + track.count;
+    return [
+      ...(later.includes(id) ? ["--box-at", track.start + 1, ...short(track.boxes.at(0))] : []),
+      ...(end <= run.last ? ["--remove-at", end + 1, place + 1] : []),
+    ];
+  });
 }
 
 export function letShare() {
@@ -68,7 +83,7 @@ export function letShare() {
     copy(link, "The link is copied.");
   });
   at("copy-command").addEventListener("click", () => {
-    const note = state.run.corrected.size ? " It does not repeat your corrections." : "";
+    const note = state.run.corrected.length ? " It does not repeat your corrections." : "";
     copy(command(state.run, state.video), `The command is copied.${note}`);
   });
 }

@@ -2,6 +2,7 @@
 import { boxColour } from "./shared/colours.js";
 import { showBox, showPicture } from "./shared/drawing.js";
 import { at } from "./page.js";
+import { selected, targetColour, targetIds } from "./targets.js";
 import { titleOf } from "./trackers.js";
 
 const views = [at("view-a"), at("view-b")];
@@ -9,7 +10,7 @@ const captions = [at("caption-a"), at("caption-b")];
 const FLAG_TEXT = { uncertain: "unsure", not_found: "lost", hard_negative: "distractor near" };
 export const stage = { mode: "side", wipe: 0.5 };
 
-// picture: of the frame in view. rows: what each tracker says there. chosen: a box that the user has drawn.
+// picture: of the frame in view. rows: what each tracker says of its targets there. chosen: what the user has drawn.
 export function drawStage({ picture, rows, names, chosen }) {
   if (!picture) return;
   const two = names.length > 1;
@@ -22,13 +23,25 @@ export function drawStage({ picture, rows, names, chosen }) {
   at("views").style.setProperty("--aspect", picture.width / picture.height);
   showPicture(views[0], picture);
   if (side) showPicture(views[1], picture);
-  if (two && stage.mode === "wipe" && rows.length) drawWipe(rows);
-  else rows.forEach((row, place) => showBox(views[side ? place : 0], row.box, boxColour(place), row));
-  if (chosen) for (const view of side ? views : [views[0]]) showBox(view, chosen, boxColour(5), { dash: [5, 4] });
+  const several = chosen.length > 1 || targetIds().length > 1;
+  if (two && stage.mode === "wipe" && rows.length) drawWipe(rows, several);
+  else rows.forEach((targets, place) => drawTracker(views[side ? place : 0], targets, place, several, !side));
+  for (const { id, box } of chosen) {
+    const colour = several ? targetColour(id) : boxColour(5);
+    for (const view of side ? views : [views[0]]) showBox(view, box, colour, { dash: [5, 4], label: several && String(id) });
+  }
   caption(side, rows, names);
 }
 
-function drawWipe(rows) {
+// One target has its tracker's colour; several have colours of their own, and the second tracker's lines are thin.
+function drawTracker(view, targets, place, several, together) {
+  for (const { id, box, flag } of targets) {
+    const colour = several ? targetColour(id) : boxColour(place);
+    showBox(view, box, colour, { flag, label: several && String(id), thin: several && together && place > 0 });
+  }
+}
+
+function drawWipe(rows, several) {
   const [view] = views;
   const pen = view.getContext("2d");
   const x = stage.wipe * view.width;
@@ -37,7 +50,7 @@ function drawWipe(rows) {
     pen.beginPath();
     pen.rect(from, 0, to - from, view.height);
     pen.clip();
-    showBox(view, rows[place].box, boxColour(place), rows[place]);
+    drawTracker(view, rows[place], place, several, false);
     pen.restore();
   });
   pen.fillStyle = "rgb(255 255 255 / 90%)";
@@ -45,7 +58,7 @@ function drawWipe(rows) {
 }
 
 function caption(side, rows, names) {
-  const parts = names.map((name, place) => [name, rows[place], place]);
+  const parts = names.map((name, place) => [name, rows[place]?.find((row) => row.id === selected()), place]);
   captions[0].replaceChildren(...(side ? parts.slice(0, 1) : parts).map(label));
   captions[1].replaceChildren(...(side ? parts.slice(1) : []).map(label));
 }

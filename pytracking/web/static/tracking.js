@@ -4,12 +4,12 @@ import { listVideos } from "./gallery.js";
 import { say, state } from "./page.js";
 import { RunData } from "./run_data.js";
 import { Connection, sentence, whenBack } from "./server.js";
+import { addBeforeRun, followedIds, MOST, nextId, removeBeforeRun, selected, targetIds } from "./targets.js";
 import { chosen } from "./trackers.js";
 import { redraw, show, showPictureOf, stopPlaying, videoLength } from "./viewer.js";
 
 export const connection = new Connection(heard, lost);
 const ask = (type, more = {}) => connection.send({ type, run: state.run?.id, ...more });
-const target = (box) => [{ id: 1, box }];
 
 function setPhase(phase) {
   state.phase = phase;
@@ -20,14 +20,14 @@ function setPhase(phase) {
 export async function start() {
   const { video, choice } = state;
   if (state.phase !== "idle") return false; // a second press must not start a second run
-  if (!video || !choice.box) {
+  if (!video || !choice.objects.length) {
     say("Draw a box around what you want to follow first.", true);
     return false;
   }
   stopPlaying();
   startOver();
   const trackers = chosen();
-  state.run = new RunData({ id: null, video: video.id, start: choice.frame, trackers, objects: target(choice.box) });
+  state.run = new RunData({ id: null, video: video.id, start: choice.frame, trackers, objects: choice.objects });
   choice.used = true;
   setPhase("starting");
   say("Loading the tracker …");
@@ -167,15 +167,37 @@ export function step() {
 export function beginCorrection() {
   if (state.phase !== "running") return;
   if (!state.paused) { state.paused = true; ask("pause"); }
-  Object.assign(state, { correcting: true, following: false });
+  Object.assign(state, { correcting: "correct", following: false });
   if (isCamera() || !state.run.has(state.shown)) { state.following = true; if (!isCamera()) show(state.run.last); }
-  say(`Draw the box where the target is in frame ${state.shown + 1}. Tracking goes on from there.`);
+  const which = targetIds().length > 1 ? `target ${selected()}` : "the target";
+  say(`Draw the box where ${which} is in frame ${state.shown + 1}. Tracking goes on from there.`);
+  redraw();
+}
+
+// One more target, from the frame in view on.
+export function addTarget() {
+  if (addBeforeRun() || state.phase !== "running") return;
+  if (followedIds().length >= MOST) { say(`At most ${MOST} targets are followed at a time.`, true); return; }
+  beginCorrection();
+  state.correcting = "add";
+  say(`Draw a box around target ${nextId()} in frame ${state.shown + 1}. It is followed from there on.`);
+}
+
+export function removeTarget() {
+  if (removeBeforeRun() || state.phase !== "running") return;
+  const id = selected();
+  if (followedIds().length < 2 || !followedIds().includes(id)) return;
+  const frame = state.run.has(state.shown) ? state.shown : state.run.last;
+  Object.assign(state, { correcting: false, following: true, target: followedIds().find((one) => one !== id) });
+  ask("correct", { frame, removed: [id] });
+  say(`Target ${id} is followed up to frame ${frame}.`);
   redraw();
 }
 
 export function correct(box) {
-  Object.assign(state, { correcting: false, following: true, paused: false });
-  ask("correct", { frame: state.shown, objects: target(box) });
+  const id = state.correcting === "add" ? nextId() : selected();
+  Object.assign(state, { correcting: false, following: true, paused: false, target: id });
+  ask("correct", { frame: state.shown, objects: [{ id, box }] });
   ask("resume");
   redraw();
 }

@@ -11,9 +11,10 @@ export function showPicture(canvas, picture) {
 }
 
 // A dashed box is one that the tracker itself doubts.
-export function showBox(canvas, box, colour, { flag, dash } = {}) {
+// label: its target, where there are several. thin: of the second tracker, where two are on one picture.
+export function showBox(canvas, box, colour, { flag, dash, label, thin } = {}) {
   const pen = canvas.getContext("2d");
-  const width = Math.max(2, canvas.width / 240);
+  const width = Math.max(2, canvas.width / 240) / (thin ? 2 : 1);
   pen.setLineDash((dash ?? FLAG_DASH[flag] ?? []).map((length) => (length * width) / 2));
   pen.lineJoin = "round";
   pen.lineWidth = width * 2;
@@ -23,6 +24,18 @@ export function showBox(canvas, box, colour, { flag, dash } = {}) {
   pen.strokeStyle = colour;
   pen.strokeRect(...box);
   pen.setLineDash([]);
+  if (label) showLabel(pen, box, colour, label);
+}
+
+function showLabel(pen, [x, y], colour, label) {
+  const size = Math.max(11, pen.canvas.width / 42);
+  pen.font = `600 ${size}px system-ui, sans-serif`;
+  const width = pen.measureText(label).width + size * 0.6;
+  const [left, top] = [Math.min(Math.max(0, x), pen.canvas.width - width), Math.max(0, y - size * 1.3)]; // inside the picture
+  pen.fillStyle = colour;
+  pen.fillRect(left, top, width, size * 1.3);
+  pen.fillStyle = "#10151b";
+  pen.fillText(label, left + size * 0.3, top + size);
 }
 
 // Calls onBox([x, y, w, h], done) while a box is drawn, and once more with done = true.

@@ -1,0 +1,50 @@
+"""Look-alikes: another object of the target's kind, blended into a crop beside the target.
+
+Photographs rarely show two objects of a kind near each other, while a tracker's videos often do. The filter must then
+tell individuals apart, not kinds.
+"""
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+SIZES = (0.7, 1.3)  # of the look-alike, in those of the target
+NEAREST = 0.75  # distance of the centres that is kept, in mean sizes of the two
+TRIES = 10
+
+
+def with_look_alike(crop: np.ndarray, box: np.ndarray, rival: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Puts a picture at a random place of the crop that leaves the target's box mostly free.
+
+    Args:
+        crop: (side, side, 3) uint8.
+        box: the target's, [x, y, w, h] in pixels of the crop.
+        rival: picture (h, w, 3) of the look-alike.
+        rng: decides about size and place.
+
+    Returns:
+        A changed copy; the crop itself where no place was found.
+    """
+    side = crop.shape[0]
+    scale = np.sqrt(box[2] * box[3] / (rival.shape[0] * rival.shape[1])) * rng.uniform(*SIZES)
+    size = np.maximum(np.round(np.array(rival.shape[1::-1]) * scale), 4).astype(int)  # width, height
+    if size.max() >= side:
+        return crop
+    for _ in range(TRIES):
+        corner = (rng.random(2) * (side - size)).astype(int)
+        offset = np.abs(corner + size / 2 - box[:2] - box[2:] / 2)
+        if (offset > NEAREST * (size + box[2:]) / 2).any():
+            return _blended(crop, cv2.resize(rival, size.tolist(), interpolation=cv2.INTER_AREA), corner)
+    return crop
+
+
+def _blended(crop: np.ndarray, picture: np.ndarray, corner: np.ndarray) -> np.ndarray:
+    """The picture with soft, rounded edges on the crop, so that no frame around it gives it away."""
+    height, width = picture.shape[:2]
+    across, down = np.linspace(-1, 1, width)[None], np.linspace(-1, 1, height)[:, None]
+    distance = (np.abs(across) ** 4 + np.abs(down) ** 4) ** 0.25  # 1 on a rectangle with round corners
+    alpha = np.clip((1 - distance) / 0.25, 0, 1)[..., None]
+    result = crop.copy()
+    place = result[corner[1] : corner[1] + height, corner[0] : corner[0] + width]
+    place[:] = (alpha * picture + (1 - alpha) * place).round().astype(np.uint8)
+    return result

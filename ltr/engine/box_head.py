@@ -1,0 +1,130 @@
+"""ONNX Runtime for the IoU-Net: its convolutions on a part of the maps, and boxes' values with their gradients.
+
+The gradient is written into the graph: it is the same handful of matrix products read backwards, see
+:class:`ltr.models.bbreg.box_head.TorchBoxHead`. As constants the layers' weights are laid out for the processor once.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch import Tensor, nn
+
+from ltr.engine.onnx_file import GraphFile
+from ltr.engine.runtime import AdaptiveSession
+from ltr.models.bbreg import IoUNet
+from ltr.models.bbreg.box_head import FoldedLinear, LevelGradient, LevelWeights, LocalCrop, folded_linears
+from ltr.models.inference import fold_norm
+
+LEVEL_NAMES = ("fine", "coarse")
+
+
+class OnnxBoxHead:
+    """An IoU-Net on ONNX Runtime; see :class:`ltr.models.bbreg.BoxHead`.
+
+    Args:
+        network: in eval mode.
+        threads: most threads to use.
+    """
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, network: IoUNet, threads: int) -> None:
+        self._convolutions = AdaptiveSession(map_graph(network), threads)
+        self._values = AdaptiveSession(value_graph(network), threads)
+
+    def maps(self, crops: Sequence[LocalCrop], factors: Sequence[Tensor]) -> list[np.ndarray]:
+        """The test branch's output times the target's factors, (rows, columns * C) of each level."""
+        inputs = {}
+        for level, crop, factor in zip(LEVEL_NAMES, crops, factors, strict=True):
+            inputs[level] = crop.features.contiguous().numpy()
+            inputs[f"{level}_factors"] = factor.numpy()
+            for number, margins in enumerate((crop.first_margins, crop.second_margins), 1):
+                left, right, top, bottom = margins
+                inputs[f"{level}_margins{number}"] = np.array([0, 0, top, left, 0, 0, bottom, right])
+        return [result[0].reshape(result.shape[1], -1) for result in self._convolutions.run_arrays(inputs)]
+
+    def values(
+        self, maps: Sequence[np.ndarray], weights: Sequence[LevelWeights]
+    ) -> tuple[np.ndarray, list[LevelGradient]]:
+        """Values (N,) of boxes, and their gradients in the vertical and horizontal weights of each level."""
+        inputs = {}
+        for level, local, (vertical, horizontal) in zip(LEVEL_NAMES, maps, weights, strict=True):
+            inputs[f"{level}_map"] = local
+            inputs[f"{level}_vertical"] = vertical
+            inputs[f"{level}_horizontal"] = horizontal[:, None]
+        value, *gradients = self._values.run_arrays(inputs)
+        return value[:, 0], list(zip(gradients[::2], gradients[1::2], strict=True))
+
+
+def map_graph(network: IoUNet) -> bytes:
+    """The content of an ONNX file: the IoU-Net's test branch on a part of each level's map.
+
+    Inputs are ``fine`` and ``coarse`` (1, C, rows, columns) and, for each, the target's factors (``fine_factors``) and
+    how many zeros belong around the input of the first and of the second convolution (``fine_margins1`` …, as ONNX's
+    Pad takes them). Outputs (1, rows, columns, channels).
+    """
+    file = GraphFile("BoxBranches")
+    blocks = ((network.conv3_1t, network.conv3_2t), (network.conv4_1t, network.conv4_2t))
+    for level, convs in zip(LEVEL_NAMES, blocks, strict=True):
+        x = file.input(level, (1, convs[0][0].in_channels, f"{level}_rows", f"{level}_columns"))
+        for number, block in enumerate(convs, 1):
+            margins = file.input(f"{level}_margins{number}", (8,), np.int64)
+            padded = file.node("Pad", x, margins)
+            x = file.node("Relu", file.node("Conv", padded, *_conv_constants(file, block)))
+        factors = file.input(f"{level}_factors", (convs[1][0].out_channels,))
+        scaled = file.node("Mul", file.node("Transpose", x, perm=[0, 2, 3, 1]), factors)
+        sides = (1, f"{level}_out_rows", f"{level}_out_columns", convs[1][0].out_channels)
+        file.output(f"{level}_map", scaled, sides)
+    return file.to_bytes()
+
+
+def value_graph(network: IoUNet) -> bytes:
+    """The content of an ONNX file: values of boxes and their gradients in the boxes' bin weights.
+
+    Inputs, for each level: ``fine_map`` (rows, columns * C), ``fine_vertical`` (N, bins, rows) and ``fine_horizontal``
+    (N, 1, bins, columns). Outputs: ``value`` (N, 1), and for each level the gradients in both weights (N, bins, cells).
+    """
+    file = GraphFile("BoxValues")
+    value = file.constant(network.iou_predictor.bias.detach().numpy())
+    gradients = []
+    for level, layer in zip(LEVEL_NAMES, folded_linears(network), strict=True):
+        added, vertical, horizontal = _add_level(file, level, layer)
+        value = file.node("Add", value, added)
+        gradients += [(f"{level}_in_vertical", vertical), (f"{level}_in_horizontal", horizontal)]
+    file.output("value", value, ("boxes", 1))
+    for name, gradient in gradients:
+        file.output(name, gradient, ("boxes", f"{name}_bins", f"{name}_cells"))
+    return file.to_bytes()
+
+
+def _add_level(file: GraphFile, level: str, layer: FoldedLinear) -> tuple[str, str, str]:
+    """A level's part of the values (N, 1), and the gradients in its vertical and horizontal weights."""
+    bins, channels = layer.bins, layer.channels
+    cells = file.input(f"{level}_map", (f"{level}_rows", f"{level}_columns_channels"))
+    vertical = file.input(f"{level}_vertical", ("boxes", bins, f"{level}_rows"))
+    horizontal = file.input(f"{level}_horizontal", ("boxes", 1, bins, f"{level}_columns"))
+    by_box = file.constant(np.array([-1, bins, bins, channels]))
+    flat = file.constant(np.array([-1, bins * bins * channels]))
+
+    partial = file.node("MatMul", vertical, cells)  # (N, bins, columns * C)
+    partial = file.node("Reshape", partial, file.constant(np.array([0, 0, -1, channels])))  # (N, bins, columns, C)
+    pooled = file.node("Reshape", file.node("MatMul", horizontal, partial), flat)  # (N, bins * bins * C)
+    weight, bias, last = (tensor.numpy() for tensor in (layer.weight, layer.bias, layer.last))
+    sums = file.node("Gemm", pooled, file.constant(np.ascontiguousarray(weight.T)), file.constant(bias))
+    value = file.node("MatMul", file.node("Relu", sums), file.constant(last[:, None]))
+
+    active = file.node("Cast", file.node("Greater", sums, file.constant(np.float32(0))), to=1)
+    # The last layer's weights are multiplied to the rows of the one before it, once.
+    back = file.node("MatMul", active, file.constant(last[:, None] * weight))
+    back = file.node("Reshape", back, by_box)  # (N, vertical bins, horizontal bins, C)
+    swapped = file.node("Transpose", partial, perm=[0, 1, 3, 2])
+    in_horizontal = file.node("ReduceSum", file.node("MatMul", back, swapped), file.constant(np.array([1])), keepdims=0)
+    spread = file.node("MatMul", file.node("Transpose", horizontal, perm=[0, 1, 3, 2]), back)  # (N, bins, columns, C)
+    spread = file.node("Reshape", spread, file.constant(np.array([0, 0, -1])))
+    in_vertical = file.node("MatMul", spread, file.node("Transpose", cells, perm=[1, 0]))
+    return value, in_vertical, in_horizontal
+
+
+def _conv_constants(file: GraphFile, block: nn.Sequential) -> list[str]:
+    return [file.constant(tensor.contiguous().numpy()) for tensor in fold_norm(block[0], block[1])]

@@ -1,0 +1,1 @@
+"""Layers by the names that pytracking's trackers use."""

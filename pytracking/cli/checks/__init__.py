@@ -1,0 +1,1 @@
+"""What ``pytracking doctor`` tries out: each check does what a command will do."""

@@ -1,0 +1,82 @@
+"""Threads, engine and accelerators, by a real operation each."""
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+
+from pytracking.cli.checks.finding import Finding
+from pytracking.utils.threads import available_cores, most_threads
+
+TRACKER = "rls_dimp/default"
+FRAMES = 3
+TOLERANCE = 1e-2  # of an accelerator's product against the CPU's, relative: TF32 keeps ten bits
+
+
+def findings() -> Iterator[Finding]:
+    """Threads, accelerators, and a tracker on its engine."""
+    cores, threads = available_cores(), most_threads()
+    yield Finding(True, "threads", f"{threads} of {cores} cores in each process (--cpu-threads changes it)")
+    yield from accelerators()
+    yield tracking()
+
+
+def accelerators() -> Iterator[Finding]:
+    """A convolution on every accelerator that torch sees, compared with the CPU's."""
+    import torch
+
+    names = [f"cuda:{number}" for number in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    if torch.backends.mps.is_available():
+        names.append("mps")
+    if not names:
+        yield Finding(None, "GPU", "torch sees none")
+    for name in names:
+        yield _try_device(name)
+
+
+def _try_device(name: str) -> Finding:
+    import torch
+    import torch.nn.functional as F
+
+    image, weight = torch.randn(1, 8, 32, 32), torch.randn(16, 8, 3, 3)
+    expected = F.conv2d(image, weight)
+    try:
+        result = F.conv2d(image.to(name), weight.to(name)).cpu()
+    except (RuntimeError, AssertionError) as error:  # no kernel for this GPU, no memory left, a driver too old
+        first = str(error).splitlines()[0]
+        return Finding(False, name, f"a convolution fails: {first}", "a torch that fits the driver, or --device cpu")
+    worst = float((result - expected).abs().max() / expected.abs().max())
+    if worst > TOLERANCE:
+        return Finding(False, name, f"a convolution is {worst:.1e} from the CPU's", "--device cpu")
+    return Finding(True, name, f"a convolution ran and is right to {worst:.0e}")
+
+
+def tracking() -> Finding:
+    """A tracker on a moving square: network, engine and learner as in a run."""
+    import pytracking
+
+    frames = list(_moving_square())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tracker = pytracking.load(TRACKER)
+            tracker.init(frames[0], (140, 100, 40, 40))
+            start = time.perf_counter()
+            boxes = [tracker.update(frame)["target_bbox"] for frame in frames[1:]]
+    except Exception as error:  # whatever it is, it would stop a run as well
+        return Finding(False, TRACKER, f"does not track: {type(error).__name__}: {error}", "please report it")
+    rate = len(boxes) / (time.perf_counter() - start)
+    used = ", ".join(f"{key} {value}" for key, value in tracker.computing.items())
+    if not np.isfinite(boxes).all():
+        return Finding(False, TRACKER, f"gives boxes that are not numbers ({used})", "--engine torch")
+    return Finding(True, TRACKER, f"tracked {len(boxes)} frames at {rate:.0f} frames/s (warming up); {used}")
+
+
+def _moving_square() -> Iterator[np.ndarray]:
+    texture = np.random.default_rng(0).integers(0, 255, (40, 40, 3), dtype=np.uint8)
+    for number in range(FRAMES + 1):
+        frame = np.full((240, 320, 3), 90, np.uint8)
+        frame[100:140, 140 + 2 * number : 180 + 2 * number] = texture
+        yield frame

@@ -1,0 +1,69 @@
+"""Writing, free space, codecs and the browser, each tried out."""
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from pytracking.cli.checks.finding import Finding
+from pytracking.evaluation.environment import env_settings, how_to_set
+
+ENOUGH = 2**30  # bytes: the demo's frames are 190 MB, a run of a benchmark a few MB
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FRAMES = 5
+
+
+def writing() -> Iterator[Finding]:
+    """Whether the folders of results, networks and caches take a file, and the room that is left."""
+    settings = env_settings()
+    for key in ("results_path", "network_path", "cache_path"):
+        folder = _existing(getattr(settings, key))
+        try:
+            with tempfile.NamedTemporaryFile(dir=folder, prefix=".pytracking-doctor-"):
+                pass
+        except OSError as error:
+            yield Finding(False, f"write {key}", f"{folder}: {error.strerror}", how_to_set(key).replace("\n", " "))
+            continue
+        free = shutil.disk_usage(folder).free
+        state = f"writable, {free / 2**30:.1f} GiB free"
+        remedy = "" if free > ENOUGH else "make room, or " + how_to_set(key).replace("\n", " ")
+        yield Finding(free > ENOUGH, f"write {key}", state, remedy)
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the one in which it will be made."""
+    return next(path for path in (folder, *folder.resolve().parents) if path.is_dir())
+
+
+def video() -> Iterator[Finding]:
+    """A short video written and read again, with the codec that browsers play and with OpenCV's."""
+    from pytracking.utils.video_writer import browser_suffix
+
+    for suffix in dict.fromkeys((browser_suffix(), ".mp4", ".avi")):
+        yield _round_trip(suffix)
+    path = os.environ.get("PYTRACKING_TEST_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    remedy = "Debian: apt-get install chromium (only the tests of the page want it)"
+    yield Finding(True if path else None, "browser for tests", path or "none found", "" if path else remedy)
+
+
+def _round_trip(suffix: str) -> Finding:
+    from pytracking.utils.video_writer import VideoWriter
+    from pytracking.video.sources import open_source
+
+    subject = f"video {suffix}"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"try{suffix}"
+        try:
+            with VideoWriter(path, 25.0) as writer:
+                for number in range(FRAMES):
+                    writer.write(np.full((64, 64, 3), 40 * number, np.uint8))
+            with open_source(str(path)) as source:
+                seen = sum(1 for _ in source)
+        except Exception as error:  # each codec library has errors of its own
+            return Finding(False, subject, f"{type(error).__name__}: {error}", "pip install 'rls-tracking[video]'")
+    wrong = f"{seen} of {FRAMES} frames came back"
+    return Finding(seen == FRAMES, subject, "written and read again" if seen == FRAMES else wrong)

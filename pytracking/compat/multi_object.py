@@ -1,0 +1,57 @@
+"""Several objects as pytracking's trackers take and give them: dictionaries by object."""
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from pytracking.evaluation.targets import TargetGroup
+from pytracking.tracker.base import BaseTracker
+
+
+class MultiObjectWrapper:
+    """One tracker per object, on :class:`pytracking.evaluation.targets.TargetGroup`.
+
+    Args:
+        base_tracker_class: of each object's tracker.
+        params: of all of them.
+        visdom: taken and not used.
+        fast_load: taken and not used: trackers here share their network.
+    """
+
+    def __init__(
+        self, base_tracker_class: type[BaseTracker], params: Any, visdom: Any = None, fast_load: bool = False
+    ) -> None:
+        self.params = params
+        self._group = TargetGroup(base_tracker_class(params))
+        self._ids: dict[Hashable, int] = {}  # ours by theirs, which need not be numbers
+
+    @property
+    def initialized_ids(self) -> list[Hashable]:
+        """The objects that are followed."""
+        return list(self._ids)
+
+    def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any]:
+        """Starts on the objects ``info["init_object_ids"]`` with boxes ``info["init_bbox"]``; forgets all others."""
+        self._ids = {}
+        self._group.init(image, {})
+        return self._merged(self._added(image, info))
+
+    def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Follows all objects, and starts on those of ``info["init_object_ids"]``."""
+        outputs = self._group.update(image)
+        return self._merged({name: outputs[own] for name, own in self._ids.items()} | self._added(image, info or {}))
+
+    def _added(self, image: np.ndarray, info: dict[str, Any]) -> dict[Hashable, dict[str, Any]]:
+        outputs = {}
+        for name in info.get("init_object_ids") or ():
+            self._ids[name] = 1 + max(self._ids.values(), default=0)
+            outputs[name] = self._group.add(image, self._ids[name], info["init_bbox"][name])
+        return outputs
+
+    @staticmethod
+    def _merged(outputs: dict[Hashable, dict[str, Any]]) -> dict[str, dict[Hashable, Any]]:
+        """Values by name, then by object."""
+        names = dict.fromkeys(name for output in outputs.values() for name in output)
+        return {name: {key: output.get(name) for key, output in outputs.items()} for name in names}

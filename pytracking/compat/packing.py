@@ -1,0 +1,38 @@
+"""Submissions to benchmarks under pytracking's names; they are written to the folder of the program that runs."""
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytracking.evaluation import Tracker, get_dataset
+from pytracking.evaluation.environment import env_settings
+from pytracking.evaluation.run_folders import list_runs
+from pytracking.evaluation.submission import FORMATS, pack
+
+
+def pack_got10k_results(tracker_name: str, param_name: str, output_name: str) -> Path:
+    """GOT-10k's zip of up to three runs."""
+    runs = list_runs(env_settings().results_path / tracker_name, param_name)
+    trackers = [Tracker(tracker_name, param_name, run_id) for run_id in runs or [None]]
+    return _pack("got10k", trackers, output_name)
+
+
+def pack_trackingnet_results(
+    tracker_name: str, param_name: str, run_id: int | None = None, output_name: str | None = None
+) -> Path:
+    """TrackingNet's zip."""
+    return _pack("trackingnet", [Tracker(tracker_name, param_name, run_id)], output_name)
+
+
+def pack_lasot_results(
+    tracker_name: str, param_name: str, run_id: int | None = None, output_name: str | None = None
+) -> Path:
+    """LaSOT's text files."""
+    return _pack("lasot", [Tracker(tracker_name, param_name, run_id)], output_name)
+
+
+def _pack(benchmark: str, trackers: list[Tracker], output_name: str | None) -> Path:
+    kind = FORMATS[benchmark]
+    name = output_name or f"{trackers[0].name}_{trackers[0].results_dir.name}"
+    output = Path(name).with_suffix(kind.suffix) if kind.suffix else Path(name)
+    runs = [Path(tracker.results_dir) for tracker in trackers[: kind.most_runs]]
+    return pack(benchmark, runs, get_dataset(kind.datasets[0]), output).path

@@ -1,0 +1,22 @@
+"""Visdom, which is not used here."""
+from __future__ import annotations
+
+from typing import Any
+
+from ltr.errors import UserError
+
+MESSAGE = (
+    "Visdom is not used here. --debug writes a tracker's views as files, and `pytracking serve` shows boxes, score "
+    "maps and the learner's numbers in the browser while a video is tracked"
+)
+
+
+class Visdom:
+    """Says what to use instead.
+
+    Raises:
+        UserError: always.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        raise UserError(MESSAGE)

@@ -1,0 +1,2 @@
+"""pytracking's place for :mod:`pytracking.compat.tensorlist` and its companions."""
+from pytracking.compat.tensorlist import TensorList  # noqa: F401

@@ -1,0 +1,13 @@
+"""pytracking's place for :mod:`pytracking.compat.complex`."""
+from pytracking.compat.complex import (  # noqa: F401
+    abs,
+    abs_sqr,
+    complex,
+    conj,
+    exp_imag,
+    imag,
+    is_complex,
+    mult,
+    mult_conj,
+    real,
+)

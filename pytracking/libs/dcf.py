@@ -1,0 +1,9 @@
+"""pytracking's place for :mod:`pytracking.compat.dcf`."""
+from pytracking.compat.dcf import (  # noqa: F401
+    gauss_spatial,
+    hann1d,
+    hann2d,
+    hann2d_clipped,
+    label_function_spatial,
+    max2d,
+)

@@ -1,0 +1,7 @@
+"""pytracking's place for :mod:`pytracking.compat.optimization`."""
+from pytracking.compat.optimization import (  # noqa: F401
+    ConjugateGradient,
+    GaussNewtonCG,
+    GradientDescentL2,
+    L2Problem,
+)

@@ -1,0 +1,1 @@
+"""pytracking's place for scripts that pack results."""

@@ -1,0 +1,142 @@
+"""A process that decodes and can do nothing else: ``python -m pytracking.video.decoder``.
+
+:mod:`pytracking.video.limited_source` starts it and talks to it: a message is the length of its head (4 bytes), the
+head as JSON, and as many bytes of a picture as the head says. After every frame the next one is decoded before it is
+asked for, while the other side is busy with the last.
+"""
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import cv2
+import numpy as np
+
+from pytracking.video.sandbox import confine
+from pytracking.video.sources import CaptureSource, VideoError
+
+MAX_HEAD = 4096  # bytes
+# containers of videos; without playlists, which name other files and addresses
+FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,avi,matroska,webm,mpeg,mpegvideo,mpegts,h264,hevc,m4v"
+ENVIRONMENT = {
+    "OPENCV_FFMPEG_CAPTURE_OPTIONS": f"protocol_whitelist;file|format_whitelist;{FORMATS}",
+    "OPENCV_VIDEOIO_PRIORITY_LIST": "FFMPEG",
+    "OPENCV_LOG_LEVEL": "SILENT",
+    "OPENCV_FFMPEG_LOGLEVEL": "-8",
+}
+
+Answer = tuple[dict[str, Any], bytes | memoryview]
+
+
+def send(stream: BinaryIO, head: dict[str, Any], body: bytes | memoryview = b"") -> None:
+    """Writes a message."""
+    text = json.dumps({**head, "bytes": len(body)}).encode()
+    stream.write(len(text).to_bytes(4, "big") + text)
+    stream.write(body)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> tuple[dict[str, Any], BinaryIO]:
+    """Reads a message's head; its body, if any, is next in the stream.
+
+    Raises:
+        EOFError: if the other side is gone.
+        ValueError: if this is no message.
+    """
+    length = int.from_bytes(exactly(stream, 4), "big")
+    if length > MAX_HEAD:
+        raise ValueError("the head of the message is too long")
+    head = json.loads(exactly(stream, length))
+    if not isinstance(head, dict) or not isinstance(head.get("bytes"), int) or head["bytes"] < 0:
+        raise ValueError("this is no message")
+    return head, stream
+
+
+def exactly(stream: BinaryIO, length: int) -> bytes:
+    """As many bytes as asked for."""
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError("the other side has ended")
+    return data
+
+
+class Decoder:
+    """Answers questions about one video, or about single pictures."""
+
+    def __init__(self, max_pixels: int) -> None:
+        self._max_pixels = max_pixels
+        self._source: CaptureSource | None = None
+        self._frames: Iterator[np.ndarray] = iter(())
+        self._ahead: Answer | None = None
+
+    def answer(self, question: dict[str, Any], body: bytes) -> Answer:
+        """What was asked for, or why it cannot be had."""
+        try:
+            if question["ask"] == "open":
+                return self._open(question["path"])
+            if question["ask"] == "picture":
+                return self._frame(_picture(body))
+            if question["ask"] == "frames":
+                self._frames, self._ahead = self._source.frames(question["start"]), None
+            answer, self._ahead = self._ahead or self._next(), None
+            return answer
+        except VideoError as error:
+            return {"error": str(error)[:1000]}, b""
+        except (MemoryError, cv2.error):
+            return {"error": "the video needs more memory than a decoder may take, or is damaged"}, b""
+
+    def look_ahead(self, question: dict[str, Any]) -> None:
+        """Decodes what will probably be asked for next."""
+        if question["ask"] in ("frames", "next"):
+            self._ahead = self.answer({"ask": "next"}, b"")
+
+    def _open(self, path: str) -> Answer:
+        self._source = CaptureSource(path, name="video", finite=True)
+        self._check(*self._source.size)
+        return {"fps": self._source.fps, "length": self._source.length}, b""
+
+    def _next(self) -> Answer:
+        frame = next(self._frames, None)
+        return ({"end": True}, b"") if frame is None else self._frame(frame)
+
+    def _frame(self, frame: np.ndarray) -> Answer:
+        height, width = frame.shape[:2]
+        self._check(width, height)
+        return {"width": width, "height": height}, memoryview(np.ascontiguousarray(frame)).cast("B")
+
+    def _check(self, width: int, height: int) -> None:
+        if width * height > self._max_pixels:
+            raise VideoError(f"pictures of {width}x{height} are too large; make the video smaller")
+
+
+def _picture(data: bytes) -> np.ndarray:
+    frame = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    if frame is None:
+        raise VideoError("the picture cannot be decoded")
+    return cv2.cvtColor(frame, cv2.COLOR_BGR2RGB)
+
+
+def main() -> None:
+    """Answers until the other side closes."""
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):  # what a library prints must not get among the answers
+        os.dup2(nothing, descriptor)
+    os.environ.update(ENVIRONMENT)
+    cv2.setNumThreads(1)
+    limits, _ = receive(questions)
+    confine(limits["memory"])
+    decoder = Decoder(limits["max_pixels"])
+    while True:
+        try:
+            question, stream = receive(questions)
+            send(answers, *decoder.answer(question, exactly(stream, question["bytes"])))
+            decoder.look_ahead(question)
+        except (EOFError, BrokenPipeError):
+            os._exit(0)  # the answers' stream has nobody to flush to
+
+
+if __name__ == "__main__":
+    main()

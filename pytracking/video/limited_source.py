@@ -1,0 +1,168 @@
+"""Videos of strangers, decoded in a process of their own that has little memory, little time and no network.
+
+A file that crashes, blocks or takes over the decoder ends in a :class:`VideoError`; this process never parses a byte
+of it.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pytracking.video.decoder import MAX_HEAD, receive, send
+from pytracking.video.sources import DEFAULT_FPS, FrameSource, VideoError
+
+COMMAND = (sys.executable, "-m", "pytracking.video.decoder")
+# what a decoder gets of our environment: nothing that is nobody's business
+PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderLimits:
+    """What one decoder may take."""
+
+    memory: int = 2**30  # bytes of address space beyond what Python and OpenCV take
+    seconds: float = 30.0  # for one answer; finding a late frame of a video without an index is the slowest
+    max_pixels: int = 4096 * 2304  # of one frame
+
+
+class DecoderProcess:
+    """Asks a decoder, and ends it when it takes too long or says what makes no sense.
+
+    Args:
+        limits: what it may take.
+        what: it decodes, for messages.
+    """
+
+    def __init__(self, limits: DecoderLimits, what: str) -> None:
+        self._limits, self._what = limits, what
+        self._lock = threading.Lock()
+        environment = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+        root = Path(__file__).resolve().parents[2]  # where the package lies
+        environment["PYTHONPATH"] = str(root)
+        self._process = subprocess.Popen(
+            COMMAND,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, cwd=root,
+        )  # fmt: skip
+        send(self._process.stdin, {"memory": limits.memory, "max_pixels": limits.max_pixels})
+
+    def ask(self, ask: str, body: bytes = b"", **more: Any) -> tuple[dict[str, Any], np.ndarray | None]:
+        """The answer, with its picture (RGB uint8) if there is one.
+
+        Raises:
+            VideoError: if there is none, with the reason.
+        """
+        with self._lock:
+            late = threading.Timer(self._limits.seconds, self._process.kill)
+            late.daemon = True
+            late.start()
+            try:
+                send(self._process.stdin, {"ask": ask, **more}, body)
+                head, frame = self._answer()
+            except (OSError, EOFError, ValueError) as error:
+                self._process.kill()
+                too_late = not late.is_alive()
+                raise VideoError(f"{self._what}: {self._fate(too_late)}") from error
+            finally:
+                late.cancel()
+        if "error" in head:
+            raise VideoError(str(head["error"]))
+        return head, frame
+
+    def _answer(self) -> tuple[dict[str, Any], np.ndarray | None]:
+        head, stream = receive(self._process.stdout)
+        if not head["bytes"]:
+            return head, None
+        width, height = head.get("width"), head.get("height")
+        if not isinstance(width, int) or not isinstance(height, int) or width < 1 or height < 1:
+            raise ValueError("a picture without a size")
+        if width * height > self._limits.max_pixels or head["bytes"] != 3 * width * height:
+            raise ValueError("a picture of another size than was said")
+        frame = np.empty((height, width, 3), np.uint8)
+        left = memoryview(frame).cast("B")
+        while left:
+            count = stream.readinto(left)
+            if not count:
+                raise EOFError("the decoder has ended")
+            left = left[count:]
+        return head, frame
+
+    def _fate(self, too_late: bool) -> str:
+        if too_late:
+            return f"decoding took longer than {self._limits.seconds:g} s and was ended"
+        return "its decoder broke down; the file is damaged, or made to do harm"
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+class LimitedSource(FrameSource):
+    """A video file by way of a :class:`DecoderProcess`.
+
+    Args:
+        path: of the file.
+        limits: what decoding it may take.
+    """
+
+    def __init__(self, path: Path, limits: DecoderLimits) -> None:
+        if len(os.fsencode(path)) > MAX_HEAD // 2:
+            raise VideoError("the name of the file is too long")
+        self.name = path.stem
+        self._decoder = DecoderProcess(limits, f"video {path}")
+        try:
+            about, _ = self._decoder.ask("open", path=str(path.resolve()))
+        except BaseException:
+            self._decoder.close()
+            raise
+        fps, length = about.get("fps"), about.get("length")
+        self.fps = float(fps) if isinstance(fps, (int, float)) and 0.1 < fps < 1000.0 else DEFAULT_FPS
+        self.length = length if isinstance(length, int) and 0 < length < 2**31 else None
+
+    def frames(self, start: int = 0) -> Iterator[np.ndarray]:
+        _, frame = self._decoder.ask("frames", start=start)
+        while frame is not None:
+            yield frame
+            _, frame = self._decoder.ask("next")
+
+    def close(self) -> None:
+        self._decoder.close()
+
+
+class PictureDecoder:
+    """Single JPEGs, decoded elsewhere in the same way; use as a context manager."""
+
+    def __init__(self, limits: DecoderLimits) -> None:
+        self._decoder = DecoderProcess(limits, "camera")
+
+    def __enter__(self) -> PictureDecoder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def decode(self, data: bytes) -> np.ndarray:
+        """A picture as RGB uint8 (h, w, 3).
+
+        Raises:
+            VideoError: if it is none.
+        """
+        _, frame = self._decoder.ask("picture", body=data)
+        if frame is None:
+            raise VideoError("the picture cannot be decoded")
+        return frame
+
+    def close(self) -> None:
+        self._decoder.close()

@@ -1,0 +1,97 @@
+"""Takes from this process whatever a decoder does not need, before it looks at a file that a stranger made.
+
+Memory and descriptors are bounded on every system with ``resource``. On Linux a seccomp filter also refuses the
+network, other programs, other processes and every file that would be written; elsewhere FFmpeg's own list of protocols
+stands alone.
+"""
+from __future__ import annotations
+
+import ctypes
+import errno
+import platform
+import struct
+import sys
+
+DESCRIPTORS = 64
+M_ARENA_MAX = -8  # of mallopt: each arena reserves 64 MiB of address space
+PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, FILTER_MODE = 22, 38, 2
+LOAD, JUMP_EQUAL, JUMP_ANY_BIT, JUMP_AT_LEAST, RETURN = 0x20, 0x15, 0x45, 0x35, 0x06  # BPF instructions
+ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000, 0x80000000  # what a filter returns
+WRITING = 0o1 | 0o2 | 0o100 | 0o1000  # O_WRONLY, O_RDWR, O_CREAT, O_TRUNC
+CLONE_THREAD = 0x10000
+X32 = 0x40000000  # other names of the same calls on x86-64
+# numbers of system calls; "open" and "clone" are looked at more closely, "clone3" hides its flags from the filter
+CALLS = {
+    "x86_64": {
+        "architecture": 0xC000003E, "open": 2, "openat": 257, "clone": 56, "clone3": 435,
+        # socket, socketpair, connect, bind, listen, fork, vfork, execve, execveat, kill, ptrace, process_vm_*,
+        # truncate, rename*, mkdir*, rmdir, creat, link*, unlink*, symlink*, chmod, chown, openat2, io_uring_setup
+        "refused": (41, 53, 42, 49, 50, 57, 58, 59, 322, 62, 101, 310, 311, 76, 82, 264, 316, 83, 258, 84, 85, 86, 265,
+                    87, 263, 88, 266, 90, 92, 437, 425),
+    },
+    "aarch64": {
+        "architecture": 0xC00000B7, "open": None, "openat": 56, "clone": 220, "clone3": 435,
+        "refused": (198, 199, 203, 200, 201, 221, 281, 129, 117, 270, 271, 45, 38, 276, 34, 37, 35, 36, 437, 425),
+    },
+}  # fmt: skip
+
+
+def confine(memory: int) -> None:
+    """Bounds this process for the rest of its life.
+
+    Args:
+        memory: bytes of address space that it may take beyond what it has now.
+    """
+    _bound_resources(memory)
+    if sys.platform == "linux" and platform.machine() in CALLS:
+        _refuse_calls(CALLS[platform.machine()])
+
+
+def _bound_resources(memory: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    if sys.platform == "linux":
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
+        with open("/proc/self/statm") as stream:
+            memory += int(stream.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _refuse_calls(calls: dict) -> None:
+    program = b"".join(_program(calls))
+    code = ctypes.create_string_buffer(program, len(program))
+    libc = ctypes.CDLL(None, use_errno=True)
+    # struct sock_fprog: the number of instructions, padding, their address
+    fprog = ctypes.create_string_buffer(struct.pack("@H6xP", len(program) // 8, ctypes.addressof(code)))
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, FILTER_MODE, fprog, 0, 0):
+        number = ctypes.get_errno()
+        if number not in (errno.EINVAL, errno.ENOSYS):  # a kernel without seccomp
+            raise OSError(number, "the decoder could not be confined")
+
+
+def _program(calls: dict) -> list[bytes]:
+    """The filter: 8 bytes per instruction; jumps count instructions from the next one on."""
+
+    def step(code: int, k: int, if_true: int = 0, if_false: int = 0) -> bytes:
+        return struct.pack("<HBBI", code, if_true, if_false, k)
+
+    def argument(place: int) -> int:
+        return 16 + 8 * place  # its lower half, in struct seccomp_data
+
+    refuse = step(RETURN, REFUSE | errno.EACCES)
+    steps = [step(LOAD, 4), step(JUMP_EQUAL, calls["architecture"], 1), step(RETURN, KILL), step(LOAD, 0)]
+    steps += [step(JUMP_AT_LEAST, X32, 0, 1), refuse]
+    for number in calls["refused"]:
+        steps += [step(JUMP_EQUAL, number, 0, 1), refuse]
+    steps += [step(JUMP_EQUAL, calls["clone3"], 0, 1), step(RETURN, REFUSE | errno.ENOSYS)]  # clone is then tried
+    for number, flags in ((calls["open"], argument(1)), (calls["openat"], argument(2))):
+        if number is not None:
+            steps += [step(JUMP_EQUAL, number, 0, 4), step(LOAD, flags), step(JUMP_ANY_BIT, WRITING, 0, 1), refuse]
+            steps += [step(RETURN, ALLOW)]
+    steps += [step(JUMP_EQUAL, calls["clone"], 0, 3), step(LOAD, argument(0))]
+    steps += [step(JUMP_ANY_BIT, CLONE_THREAD, 1), refuse]
+    return [*steps, step(RETURN, ALLOW)]

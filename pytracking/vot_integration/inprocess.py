@@ -1,0 +1,122 @@
+"""The toolkit's experiments without TraX: its own reset loop and storage, with the tracker in this process.
+
+A :class:`InProcessTracker` stands in for a registered tracker. The toolkit asks it for a runtime, and gets one that
+calls the tracker directly instead of starting a process. Everything else (resets, repetitions, real-time simulation,
+result files) is the toolkit's code, so that the results are the same.
+"""
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+from vot.dataset import Frame
+from vot.region import Polygon, Rectangle, Region
+from vot.tracker import ObjectStatus, Tracker, TrackerException, TrackerRuntime
+
+from pytracking.tracker.base import BaseTracker
+from pytracking.vot_integration.regions import RegionError, on_the_wire
+from pytracking.vot_integration.session import VotSession
+
+Clock = Callable[[], float]
+
+
+class InProcessTracker(Tracker):
+    """A toolkit tracker that runs in this process.
+
+    Args:
+        identifier: name of its results.
+        tracker: the tracker itself; its network stays loaded from one sequence to the next.
+        label: what reports call it.
+        version: version of its results, where the toolkit keeps several.
+        conversion: how polygons become boxes, see :class:`VotSession`.
+        repetitions: numbers of those of the next sequence that are to be computed, see :class:`SeedSchedule`.
+        clock: where the time of real-time experiments comes from.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        tracker: BaseTracker,
+        *,
+        label: str | None = None,
+        version: str | None = None,
+        conversion: str | None = None,
+        repetitions: Sequence[int] = (),
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        super().__init__(_identifier=identifier, _source=".", command="", label=label, version=version)
+        self._base_tracker = tracker
+        self._conversion = conversion
+        self._clock = clock
+        self._timeout: float | None = None
+        self._log: TextIO | None = None
+        self.repetitions = repetitions
+
+    def watch(self, timeout: float | None, log: TextIO) -> None:
+        """From now on, a call that takes longer writes its stack to ``log`` and ends the process."""
+        self._timeout, self._log = timeout, log
+
+    def runtime(self, log: bool = False) -> InProcessRuntime:
+        """A runtime for one sequence; ``log`` has no meaning here."""
+        session = VotSession(
+            self._base_tracker,
+            conversion=self._conversion,
+            repetitions=self.repetitions,
+            timeout=self._timeout,
+            give_up=True,
+            log=self._log,
+        )
+        return InProcessRuntime(self, session, self._clock)
+
+
+class InProcessRuntime(TrackerRuntime):
+    """Calls a tracker where the toolkit would send messages; numbers are rounded as the messages round them."""
+
+    def __init__(self, tracker: Tracker, session: VotSession, clock: Clock) -> None:
+        super().__init__(tracker)
+        self._session = session
+        self._clock = clock
+
+    def stop(self) -> None:
+        """Nothing to stop."""
+
+    def restart(self) -> None:
+        """Nothing to restart: every initialisation starts the tracker again."""
+
+    def initialize(self, frame: Frame, new=None, properties=None) -> tuple[ObjectStatus, float]:
+        """Starts on the ground truth of a frame; returns the state and the seconds it took."""
+        numbers = on_the_wire(region_numbers(_single_region(new)))
+        box, elapsed = self._timed(lambda: self._session.start(frame.filename("color"), numbers))
+        return ObjectStatus(Rectangle(*on_the_wire(box)), {}), elapsed
+
+    def update(self, frame: Frame, new=None, properties=None) -> tuple[ObjectStatus, float]:
+        """Follows the target into a frame; returns the state and the seconds it took."""
+        (box, confidence), elapsed = self._timed(lambda: self._session.follow(frame.filename("color")))
+        return ObjectStatus(Rectangle(*on_the_wire(box)), {"confidence": confidence}), elapsed
+
+    def _timed(self, call: Callable):
+        start = self._clock()
+        try:
+            answer = call()
+        except Exception as error:  # whatever a tracker raises belongs in the toolkit's log
+            reason = f"{type(error).__name__}: {error}"
+            raise TrackerException(reason, tracker=self.tracker, tracker_log=traceback.format_exc()) from error
+        return answer, self._clock() - start
+
+
+def _single_region(objects) -> Region:
+    """Experiments hand over a region, its status, or a list with one of them."""
+    if isinstance(objects, list):
+        (objects,) = objects
+    return objects.region if isinstance(objects, ObjectStatus) else objects
+
+
+def region_numbers(region: Region) -> list[float]:
+    """The numbers of a rectangle or polygon of the toolkit."""
+    if isinstance(region, Rectangle):
+        return [region.x, region.y, region.width, region.height]
+    if isinstance(region, Polygon):
+        return [number for point in region.points() for number in point]
+    raise RegionError(f"cannot start on a region of type {type(region).__name__}, only on rectangles and polygons")

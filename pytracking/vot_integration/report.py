@@ -1,0 +1,231 @@
+"""The paper's VOT measures of a workspace: A, R, R_S, EAO, real-time EAO; computed by the toolkit's own analyses."""
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from vot.analysis import Analysis, is_special
+from vot.analysis.accuracy import AverageAccuracy
+from vot.analysis.supervised import AverageAccuracyRobustness, EAOScore
+from vot.dataset import Sequence
+from vot.experiment import Experiment, SupervisedExperiment, UnsupervisedExperiment
+from vot.tracker import Tracker, Trajectory
+from vot.workspace import Workspace
+
+from pytracking.utils.files import write_text
+from pytracking.vot_integration.execution import missing_repetitions, open_workspace
+from pytracking.vot_integration.running import chosen_trackers
+
+RELIABILITY_FRAMES = 100  # S of R_S in the paper
+
+
+@dataclass
+class SequenceRow:
+    """A tracker on one sequence of the supervised experiment."""
+
+    sequence: str
+    length: int
+    accuracy: float
+    failures: float  # mean over the repetitions
+
+
+@dataclass
+class TrackerRow:
+    """One line of the table; None where there are no results."""
+
+    tracker: str
+    label: str
+    eao: float | None = None
+    accuracy: float | None = None
+    robustness: float | None = None  # the toolkit's R: mean failures of a sequence, weighted by length
+    failures: float | None = None  # R_fr of the paper: mean failures of a sequence, unweighted
+    reliability: float | None = None  # R_S of the paper
+    realtime_eao: float | None = None
+    average_overlap: float | None = None  # of the run without resets
+    frames_per_second: float | None = None
+    eao_curve: list[float] = field(default_factory=list)
+    sequences: list[SequenceRow] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def minus_log_reliability(self) -> float | None:
+        """How the paper's tables print R_S."""
+        return None if self.reliability is None else 0.0 - math.log(self.reliability)
+
+
+@dataclass
+class VotReport:
+    """All trackers of a workspace."""
+
+    workspace: str
+    stack: str
+    eao_interval: tuple[int, int] | None
+    rows: list[TrackerRow]
+
+    def write_json(self, path: str | Path) -> None:
+        """Everything, with unrounded numbers; what has no value is null."""
+        write_text(path, json.dumps(_without_nan(asdict(self)), indent=2) + "\n")
+
+
+def make_report(folder: str | Path, trackers: Iterable[str] = (), *, partial: bool = False) -> VotReport:
+    """Analyses the results of a workspace; results that are missing leave gaps and notes, not errors.
+
+    Args:
+        folder: the workspace.
+        trackers: their references; none means all that are registered.
+        partial: score the repetitions and sequences that are there where the stack asks for more.
+    """
+    workspace = open_workspace(folder)
+    rows = [tracker_row(workspace, tracker, partial=partial) for tracker in chosen_trackers(workspace, trackers)]
+    main = supervised_experiment(workspace, realtime=False)
+    score = None if main is None else _configured(main, EAOScore)
+    interval = None if score is None else (score.low, score.high)
+    return VotReport(workspace.directory, workspace.stack.title, interval, rows)
+
+
+def tracker_row(workspace: Workspace, tracker: Tracker, *, partial: bool = False) -> TrackerRow:
+    """All measures of one tracker; ``partial`` as in :func:`make_report`."""
+    row = TrackerRow(tracker.reference, tracker.label)
+
+    def scored(experiment: Experiment | None) -> tuple[Experiment, list[Sequence]] | None:
+        return _scored_sequences(experiment, tracker, list(workspace.dataset), row, partial)
+
+    if (main := scored(supervised_experiment(workspace, realtime=False))) is not None:
+        _accuracy_and_robustness(*main, tracker, row)
+        row.eao, row.eao_curve = expected_average_overlap(*main, tracker, row)
+        row.frames_per_second = _speed(*main, tracker)
+    if (timed := scored(supervised_experiment(workspace, realtime=True))) is not None:
+        row.realtime_eao, _ = expected_average_overlap(*timed, tracker, row)
+    free = next((e for e in workspace.stack if isinstance(e, UnsupervisedExperiment) and e.realtime is None), None)
+    if (free := scored(free)) is not None:
+        analysis = _configured(free[0], AverageAccuracy) or AverageAccuracy()
+        row.average_overlap = _chain(analysis, *free, tracker)[-1][0, 0][0]
+    return row
+
+
+def supervised_experiment(workspace: Workspace, *, realtime: bool) -> Experiment | None:
+    """The stack's reset-based experiment with or without a real-time limit."""
+    matching = (e for e in workspace.stack if isinstance(e, SupervisedExperiment))
+    return next((e for e in matching if (e.realtime is not None) == realtime), None)
+
+
+def expected_average_overlap(
+    experiment: Experiment, sequences: list[Sequence], tracker: Tracker, row: TrackerRow
+) -> tuple[float | None, list[float]]:
+    """EAO (None with a note where no run is long enough for the stack's interval) and its curve."""
+    score = _configured(experiment, EAOScore)
+    if score is None:
+        return None, []
+    curves, scores = _chain(score, experiment, sequences, tracker)
+    curve = [float(value) for value in curves[0, 0][0]]
+    where = f"{experiment.identifier}: EAO averages over lengths {score.low} to {score.high}"
+    if len(curve) <= score.low:
+        row.notes.append(f"{where}, but no run is longer than {len(curve)} (vot init --eao-interval suits short data)")
+        return None, curve
+    if len(curve) <= score.high:
+        row.notes.append(f"{where}, but the longest run has {len(curve)} frames")
+    return scores[0, 0][0], curve
+
+
+def reliability(failures: float, length: float, frames: int = RELIABILITY_FRAMES) -> float:
+    """R_S of the paper: the probability of tracking S frames without a failure.
+
+    Args:
+        failures: average number of failures of a sequence (R_fr).
+        length: average length of the sequences (N_frames).
+        frames: S.
+    """
+    return math.exp(-frames * failures / length)
+
+
+def _accuracy_and_robustness(
+    experiment: Experiment, sequences: list[Sequence], tracker: Tracker, row: TrackerRow
+) -> None:
+    analysis = _configured(experiment, AverageAccuracyRobustness) or AverageAccuracyRobustness()
+    each, average = _chain(analysis, experiment, sequences, tracker)
+    row.accuracy, row.robustness, _, length = average[0, 0]
+    for index, sequence in enumerate(sequences):
+        accuracy, failures, _, frames = each[0, index]
+        row.sequences.append(SequenceRow(sequence.name, frames, float(accuracy), float(failures)))
+    # The toolkit weights failures by the length of the sequence; the paper, as the VOT reports do, does not.
+    row.failures = float(np.mean([part.failures for part in row.sequences]))
+    row.reliability = reliability(row.failures, length)
+
+
+def _chain(analysis: Analysis, experiment: Experiment, sequences: list[Sequence], tracker: Tracker) -> list[Any]:
+    """Grids of the toolkit's analysis on which another one builds, and of that one; computed each time, not cached."""
+    (dependency,) = analysis.dependencies()
+    first = dependency.compute(experiment, [tracker], sequences, [])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the mean of an EAO interval in which there are no lengths
+        second = analysis.compute(experiment, [tracker], sequences, [first])
+    return [first, second]
+
+
+def _configured(experiment: Experiment, kind: type[Analysis]) -> Any | None:
+    """The analysis of one kind with the stack's settings."""
+    return next((analysis for analysis in experiment.analyses if isinstance(analysis, kind)), None)
+
+
+def _scored_sequences(
+    experiment: Experiment | None, tracker: Tracker, dataset: list[Sequence], row: TrackerRow, partial: bool
+) -> tuple[Experiment, list[Sequence]] | None:
+    """The experiment with the sequences to score; None if results are missing, about which the row gets a note."""
+    if experiment is None:
+        return None
+    sequences = experiment.transform(dataset)
+    unfinished = [s for s in sequences if not experiment.scan(tracker, s)[0]]
+    lacking = {s.name: missing_repetitions(experiment, tracker, s) for s in unfinished}
+    if not lacking:
+        return experiment, sequences
+    there = [s for s in sequences if len(lacking.get(s.name, [])) < experiment.repetitions]
+    if not there:
+        row.notes.append(f"{experiment.identifier}: no results")
+        return None
+    remedy = "scored as they are"
+    if not partial:
+        remedy = "not scored; vot run computes the rest, vot report --partial scores what is there"
+    row.notes.append(f"{experiment.identifier}: {_what_is_there(experiment, sequences, lacking)} ({remedy})")
+    return (experiment, there) if partial else None
+
+
+def _what_is_there(experiment: Experiment, sequences: list[Sequence], lacking: dict[str, list[int]]) -> str:
+    absent = [name for name, missing in lacking.items() if len(missing) == experiment.repetitions]
+    counts = sorted({experiment.repetitions - len(missing) for name, missing in lacking.items() if name not in absent})
+    parts = []
+    if counts:
+        shown = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        parts.append(f"{shown} of {experiment.repetitions} repetitions of {len(lacking) - len(absent)} sequences")
+    if absent:
+        names = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
+        parts.append(f"{len(sequences) - len(absent)} of {len(sequences)} sequences (without {names})")
+    return "only " + " and ".join(parts)
+
+
+def _speed(experiment: Experiment, sequences: list[Sequence], tracker: Tracker) -> float | None:
+    """Frames a second in the tracked frames; initialisations do not count."""
+    seconds = [
+        float(trajectory.properties(index)["time"])
+        for sequence in sequences
+        for trajectory in experiment.gather(tracker, sequence)
+        for index, region in enumerate(trajectory.regions())
+        if "time" in trajectory.properties(index) and not is_special(region, Trajectory.INITIALIZATION)
+    ]
+    return len(seconds) / sum(seconds) if sum(seconds) > 0 else None
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no NaN."""
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(item) for item in value]
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    return value

@@ -1,0 +1,117 @@
+"""A tracker that speaks the TraX protocol.
+
+One process serves any number of initialisations. Protocol messages go to its standard output, which the client reads
+line by line: a message that shares a line with something else is never seen. What the tracker prints therefore goes to
+standard error (which the toolkit keeps as the tracker's log), and its last line is ended before each message.
+"""
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import io
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import TextIO
+
+import trax
+
+from ltr.errors import UserError
+from pytracking.vot_integration.session import TrackerFactory, VotSession, stack_on_hang
+
+
+class CompleteLines(io.TextIOBase):
+    """A stream that passes text on at once, and can end a line that was left open."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._open = False
+
+    def write(self, text: str) -> int:
+        self._stream.write(text)
+        self._stream.flush()
+        self._open = not text.endswith("\n") if text else self._open
+        return len(text)
+
+    def end_line(self) -> None:
+        """Writes a line break if the last text had none."""
+        if self._open:
+            self.write("\n")
+
+
+def serve(
+    create: TrackerFactory,
+    name: str,
+    *,
+    conversion: str | None = None,
+    repetitions: Sequence[int] = (),
+    timeout: float | None = None,
+) -> int:
+    """Answers requests until the client quits.
+
+    Args:
+        create: loads the tracker.
+        name: what the tracker calls itself to the client.
+        conversion: how polygons become boxes, see :class:`VotSession`.
+        repetitions: numbers of those to come, see :class:`SeedSchedule`.
+        timeout: seconds after which a call into the tracker is taken for hung and its stack written to the log.
+
+    Returns:
+        The exit code: 1 if the tracker failed, else 0.
+    """
+    faulthandler.enable()  # a crash in native code leaves its stack in the log, too
+    log = CompleteLines(sys.stderr)
+    with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+        # Loading comes first, so that it costs nothing in real-time experiments. But a failure to load must wait for
+        # the handshake: before it the client would only say that it cannot connect. And during it no client watches
+        # (the toolkit waits for the handshake without limit), so that a hung load has to end itself.
+        session, failure = None, None
+        try:
+            with stack_on_hang(timeout, give_up=True):
+                tracker = create()
+            session = VotSession(tracker, conversion=conversion, repetitions=repetitions, timeout=timeout)
+        except (Exception, SystemExit) as error:  # whatever a tracker raises belongs in the log
+            failure = error
+        log.end_line()
+        formats = [trax.Region.RECTANGLE, trax.Region.POLYGON]
+        server = trax.Server(formats, [trax.Image.PATH], ["color"], tracker_name=name)
+        try:
+            if failure is not None:
+                raise failure
+            _answer_requests(server, session, log)
+        except (Exception, SystemExit) as error:
+            log.end_line()
+            traceback.print_exception(error)
+            server.quit(_one_line(error))
+            return 1
+        log.end_line()
+        server.quit()
+        return 0
+
+
+def _answer_requests(server: trax.Server, session: VotSession, log: CompleteLines) -> None:
+    while (request := server.wait()).type != trax.TraxStatus.QUIT:
+        image_path = request.image["color"].path()
+        if request.type == trax.TraxStatus.INITIALIZE:
+            box, properties = session.start(image_path, _numbers(request.objects)), {}
+        else:
+            box, confidence = session.follow(image_path)
+            properties = {"confidence": confidence}
+        log.end_line()
+        server.status([(trax.Rectangle.create(*box), properties)])
+
+
+def _numbers(objects: list) -> list[float]:
+    if len(objects) != 1:
+        raise UserError(f"asked to start on {len(objects)} objects; this tracker follows one")
+    region = objects[0][0]
+    if region.type == trax.Region.RECTANGLE:
+        return list(region.bounds())
+    if region.type == trax.Region.POLYGON:
+        return [number for point in region for number in point]
+    raise UserError(f"cannot start on a region of type '{region.type}', only on rectangles and polygons")
+
+
+def _one_line(error: BaseException) -> str:
+    """TraX carries the reason in one line of the protocol."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,0 +1,44 @@
+"""The one place that says whether the official toolkit is there, and which versions work together."""
+from __future__ import annotations
+
+import importlib
+from importlib import metadata
+
+from ltr.errors import MissingPackageError
+
+INSTALL_HINT = "pip install 'rls-tracking[vot]' (or ./install.sh --extras vot in a checkout)"
+# 0.8 and 0.9 cannot run supervised experiments; attributee 0.1.10 breaks every command of the toolkit.
+SUPPORTED_TOOLKITS = ("0.7.3", "0.7.4")
+REPETITIONS_VARIABLE = "PYTRACKING_VOT_REPETITIONS"  # tells a TraX server which repetitions it is to compute
+
+
+class ToolkitMissingError(MissingPackageError):
+    """The toolkit is absent or of a version that cannot run; the message says how to install the right one."""
+
+
+def require_trax() -> None:
+    """Checks that TraX can be imported, which is all that a tracker needs."""
+    _require("trax")
+
+
+def require_toolkit() -> None:
+    """Checks that the toolkit can be imported and that its version runs supervised experiments.
+
+    Raises:
+        ToolkitMissingError: naming what is wrong and the command that repairs it.
+    """
+    _require("trax")
+    _require("vot")
+    version = metadata.version("vot-toolkit")
+    if version not in SUPPORTED_TOOLKITS:
+        raise ToolkitMissingError(
+            f"vot-toolkit {version} is installed, but only {' and '.join(SUPPORTED_TOOLKITS)} can run reset-based "
+            f"experiments: {INSTALL_HINT}"
+        )
+
+
+def _require(module: str) -> None:
+    try:
+        importlib.import_module(module)
+    except (ImportError, TypeError, OSError) as error:  # TypeError is what attributee 0.1.10 makes of it
+        raise ToolkitMissingError(f"cannot import '{module}' ({error}): {INSTALL_HINT}") from error

@@ -1,0 +1,5 @@
+from .colour_mean import ColourMean
+
+
+def get_tracker_class():
+    return ColourMean

@@ -1,0 +1,47 @@
+"""What a call costs: seconds, and memory at its peak."""
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+CAN_MEASURE = _STATUS.exists() and _RESET.exists()  # elsewhere a peak cannot be set back
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one call."""
+
+    seconds: float
+    peak: int  # bytes resident above what was resident before; 0 where the system does not tell
+    result: Any = None
+    error: BaseException | None = None
+
+
+def _resident(key: str) -> int:
+    for line in _STATUS.read_text().splitlines():
+        if line.startswith(key):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"{_STATUS} has no {key}")
+
+
+def cost_of(call: Callable[[], Any]) -> Cost:
+    """Runs ``call``; an exception is part of the result."""
+    gc.collect()
+    before = 0
+    if CAN_MEASURE:
+        _RESET.write_text("5")  # the peak starts again from what is resident now
+        before = _resident("VmRSS")
+    result, error = None, None
+    start = time.perf_counter()
+    try:
+        result = call()
+    except Exception as caught:
+        error = caught
+    seconds = time.perf_counter() - start
+    peak = max(_resident("VmHWM") - before, 0) if CAN_MEASURE else 0
+    return Cost(seconds, peak, result, error)

@@ -1,0 +1,64 @@
+"""Checkpoints that ask for too much, or are damaged: a named error, soon and cheaply, or the network as it was."""
+from collections import Counter
+
+import pytest
+import torch
+
+from ltr.checkpoint import CheckpointError, load_network, read_checkpoint
+from ltr.weights import bundled_networks
+from tests.faults.corruption import corrupted
+from tests.faults.hostile_checkpoints import files
+from tests.faults.measure import cost_of
+
+HOSTILE = files()
+SECONDS = 2.0
+SPARE = 40 * 2**20  # bytes of objects and of torch itself, beside what the file's size allows
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm():
+    """What the first network of a process costs is not the file's fault."""
+    for path in bundled_networks():
+        load_network(path)
+
+
+@pytest.mark.parametrize("attack", list(HOSTILE))
+def test_small_files_cannot_ask_for_much(tmp_path, attack):
+    path = tmp_path / "greedy.pth"
+    path.write_bytes(HOSTILE[attack])
+    cost = cost_of(lambda: load_network(path))
+    assert isinstance(cost.error, CheckpointError), cost.error
+    assert "greedy.pth" in str(cost.error) and len(str(cost.error)) < 1500
+    assert cost.peak < SPARE + 2 * len(HOSTILE[attack])
+
+
+def damage_report(path, seeds, folder):
+    """How corruptions of a network end: ``same``, ``error``; anything else raises."""
+    content = path.read_bytes()
+    whole = read_checkpoint(path)
+    ends: Counter = Counter()
+    worst_seconds, worst_memory = 0.0, 0.0
+    for seed in seeds:
+        damaged = folder / f"damaged_{path.name}"
+        damaged.write_bytes(corrupted(content, seed))
+        cost = cost_of(lambda file=damaged: read_checkpoint(file))
+        if cost.error is None:
+            assert cost.result.constructor == whole.constructor and cost.result.metadata == whole.metadata, seed
+            assert cost.result.net.keys() == whole.net.keys(), seed
+            assert all(torch.equal(cost.result.net[name], tensor) for name, tensor in whole.net.items()), seed
+            ends["same"] += 1
+        else:
+            assert isinstance(cost.error, CheckpointError), (seed, cost.error)
+            assert damaged.name in str(cost.error), seed
+            ends["error"] += 1
+            worst_seconds = max(worst_seconds, cost.seconds)
+            worst_memory = max(worst_memory, cost.peak / len(content))
+    return ends, worst_seconds, worst_memory
+
+
+@pytest.mark.parametrize("path", bundled_networks(), ids=lambda path: path.stem)
+def test_damaged_networks_load_exactly_or_not_at_all(tmp_path, path):
+    """60 corruptions each; ``make soak`` makes 1000."""
+    ends, _, memory = damage_report(path, range(60), tmp_path)
+    assert ends["error"] > 30 and ends["same"] + ends["error"] == 60
+    assert memory <= 1.5

@@ -1,0 +1,68 @@
+"""What can be said of Windows and macOS from here: names, separators, processes, folders that ignore case."""
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("rls_ext", "ltr", "pytracking", "experiments")
+SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
+POSIX_ONLY = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty"}
+POSIX_CALLS = {"fork", "killpg", "getuid", "geteuid", "setsid", "mkfifo", "getpgid", "nice"}
+
+
+def calls(tree: ast.AST):
+    """``module.function`` of every call with a dotted name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield f"{ast.unparse(node.func.value)}.{node.func.attr}", node
+
+
+TREES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+
+
+def test_no_call_that_another_system_lacks():
+    found = []
+    for path, tree in TREES.items():
+        for name, node in calls(tree):
+            # os.kill(pid, 0) asks whether a process lives, and ends it on Windows
+            if name == "os.kill" or (name.startswith("os.") and name[3:] in POSIX_CALLS):
+                found.append(f"{path}:{node.lineno}: {name}")
+    assert found == []
+
+
+def test_nothing_insists_on_a_fork():
+    found = [
+        f"{path}:{node.lineno}" for path, tree in TREES.items() for name, node in calls(tree)
+        if name.endswith("get_context") and any(isinstance(a, ast.Constant) and a.value != "spawn" for a in node.args)
+    ]
+    assert found == []
+
+
+def test_modules_of_one_system_are_optional():
+    found = []
+    for path, tree in TREES.items():
+        for node in tree.body:  # at top level: imported whatever the system
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if POSIX_ONLY & {name.split(".")[0] for name in names}:
+                found.append(f"{path}:{node.lineno}")
+    assert found == []
+
+
+def committed() -> list[str]:
+    files = [path for path in ROOT.rglob("*") if ".git" not in path.parts and ".venv" not in path.parts]
+    return [path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts]
+
+
+def test_no_file_name_is_reserved_or_impossible():
+    for name in committed():
+        for part in name.split("/"):
+            assert part.split(".")[0].lower() not in RESERVED, name
+            assert not re.search(r'[<>:"\\|?*]', part) and not part.endswith((" ", ".")), name
+
+
+def test_no_two_names_differ_by_case_alone():
+    names = committed()
+    lower = [name.lower() for name in names]
+    assert len(set(lower)) == len(lower), [name for name in names if lower.count(name.lower()) > 1]
