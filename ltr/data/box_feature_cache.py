@@ -14,6 +14,7 @@ from tqdm import tqdm
 from ltr.actors.mdnet import scene_features
 from ltr.data.mdnet_examples import MdnetExamples
 from ltr.errors import UserError
+from ltr.files import replacing, write_text
 
 _START = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"  # a fork shares the network
 
@@ -28,7 +29,7 @@ def build_box_cache(folder: Path, examples: MdnetExamples, network: nn.Module, w
     text = json.dumps({"frames": examples.cycles, **what}, sort_keys=True)
     if description.is_file() and description.read_text() != text:
         raise UserError(f"{folder} was made for {description.read_text()}, not {text}: move it away")
-    description.write_text(text)
+    write_text(description, text)
     jobs = [(folder / f"domain_{d:04d}.npz", d, examples, network) for d in range(len(examples.videos))]
     jobs = [job for job in jobs if not job[0].is_file()]
     if workers <= 1:
@@ -51,9 +52,8 @@ def _write_domain(job: tuple) -> None:
         of_targets, of_background = scene_features(network, examples[cycle * len(examples.videos) + domain])
         positive.append(of_targets.half().numpy())
         negative.append(of_background.half().numpy())
-    temporary = path.with_name(f".{path.stem}.tmp.npz")
-    np.savez(temporary, positive=np.stack(positive), negative=np.stack(negative))  # (frames, boxes, D) each
-    temporary.rename(path)
+    with replacing(path) as temporary:
+        np.savez(temporary, positive=np.stack(positive), negative=np.stack(negative))  # (frames, boxes, D) each
 
 
 class BoxFeatureCache(torch.utils.data.Dataset):

@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from ltr.data.processing import DimpExamples
 from ltr.errors import UserError
+from ltr.files import write_text
 from ltr.models.imagenet import normalised
 from ltr.models.inference import prepare_for_inference
 
@@ -116,7 +117,7 @@ def build_cache(folder: Path, examples: DimpExamples, backbone: nn.Module, layer
             if done % (50 * CHUNK) == 0 or done == len(examples):
                 for array in arrays.values():
                     array.flush()
-                progress_file.write_text(json.dumps({"description": description, "done": done}))
+                write_text(progress_file, json.dumps({"description": description, "done": done}))
     return folder
 
 
