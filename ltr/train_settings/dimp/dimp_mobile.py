@@ -23,8 +23,8 @@ from ltr.data.processing import DimpExamples, DimpProcessing
 from ltr.data.sampler import ExampleSampler
 from ltr.dataset.base import VideoDataset
 from ltr.dataset.coco import coco_parts
-from ltr.dataset.folder import read_split
 from ltr.dataset.masks import MaskVideos
+from ltr.dataset.split import read_split
 from ltr.dataset.sprites import SpriteBank
 from ltr.dataset.stills import CubStills, StillParts, VocStills
 from ltr.dataset.synthetic import SyntheticVideos
