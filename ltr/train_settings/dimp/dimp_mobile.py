@@ -138,7 +138,8 @@ def make_caches(network: nn.Module, options: RunOptions, amounts: Amounts) -> li
     """Builds the parts of the cache, several at a time where `options.workers` allows."""
     make = drawn_examples if options.smoke else training_examples
     parts = [
-        CachePart(f"training_{number:02d}", partial(make, amounts.part_size, number)) for number in range(amounts.parts)
+        CachePart(f"training_{number:02d}", partial(make, amounts.part_size, options.seed * 1000 + number))
+        for number in range(amounts.parts)
     ]
     if amounts.validation_size:
         parts.append(CachePart("validation_0", partial(held_out_examples, amounts.validation_size)))
@@ -149,7 +150,7 @@ def make_caches(network: nn.Module, options: RunOptions, amounts: Amounts) -> li
 
 
 def training_examples(length: int, number: int) -> DimpExamples:
-    """Part `number` of the examples: photographs, parts of what they show, and videos with masks."""
+    """Part `number` of all examples: photographs, parts of what they show, and videos with masks."""
     datasets = _sources()
     sampler = ExampleSampler(list(datasets), list(datasets.values()), MAX_GAP, TRAIN_FRAMES, TEST_FRAMES)
     return DimpExamples(sampler, PROCESSING, length, seed=1000 + number)
