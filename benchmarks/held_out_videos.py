@@ -21,8 +21,8 @@ from harder_videos import KINDS
 
 import pytracking
 from ltr.admin.environment import training_path
-from ltr.dataset.folder import read_split
 from ltr.dataset.masks import MaskVideos
+from ltr.dataset.split import read_split
 from pytracking.analysis.metrics import normalised_centre_error, overlap
 
 LOST = 0.1  # mean overlap over the last tenth of a run below which the target counts as lost

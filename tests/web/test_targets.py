@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra 'web' is not installed")
 
+from pytracking.cli.commands import command_parser  # noqa: E402
 from pytracking.evaluation.handle import TrackerHandle  # noqa: E402
-from pytracking.run_video import parse_arguments  # noqa: E402
 from tests.web.users import FAST, PAIR, downloaded, pause  # noqa: E402
 
 SECOND, THIRD = [40, 40, 60, 50], [200, 30, 50, 60]
@@ -100,7 +100,7 @@ def test_targets_come_and_go_while_it_tracks(open_page, tmp_path):
     page.click("#share summary")
     page.click("#copy-command")
     page.until("document.getElementById('status').textContent.includes('copied')")
-    arguments = parse_arguments(shlex.split(page.evaluate("navigator.clipboard.readText()"))[2:])
+    arguments = command_parser("video").parse_args(shlex.split(page.evaluate("navigator.clipboard.readText()"))[2:])
     assert arguments.box_at == [[added + 1, *[pytest.approx(value, abs=2) for value in SECOND]]]
     assert arguments.remove_at == [[firsts[-1] + 1, 1]]
 

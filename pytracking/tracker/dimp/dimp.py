@@ -36,7 +36,7 @@ from pytracking.tracker.dimp.network import describe_computing, load_dimp_networ
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.past import PastSamples
 from pytracking.tracker.dimp.refinement import BoxRefiner
-from pytracking.tracker.dimp.scale_search import scale_factor, scales
+from pytracking.tracker.dimp.scale_search import patches_at_scales, scale_factor
 from pytracking.tracker.dimp.score_maps import preprocess, sum_around
 from pytracking.utils.device import select_device
 from pytracking.utils.threads import in_own_threads
@@ -171,13 +171,15 @@ class DimpTracker(StagedTracker):
         if params.uncertain_part is not None and part_of_usual < params.uncertain_part and found.flag != "not_found":
             found = replace(found, flag="uncertain")
         if found.flag != "not_found":
+            self.usual_peak.found(found.max_score)
             state.move_to(frame.pos + found.translation, params.target_inside_ratio)
             if params.scale_step is not None and found.flag != "uncertain":
-                yield from self._search_scale(image)
+                backbone_at_scales = yield patches_at_scales(image, state, params, self.network, self.device)
+                peaks = self.scores(self.sample_features(backbone_at_scales))
+                factor = scale_factor(peaks, params.scale_step, params.scale_weight)
+                state.resize(state.size * factor, rescale=True)
             if params.use_iou_net:
                 self._refine(backbone, frame, found.flag, part_of_usual)
-        if found.flag != "not_found":
-            self.usual_peak.found(found.max_score)
         num_iter = self._learn(features, frame, found.flag)
         output: dict[str, Any] = {
             "target_bbox": state.box,
@@ -227,29 +229,6 @@ class DimpTracker(StagedTracker):
             fast=self.network.engine is not None,
         )
         return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
-
-    def _search_scale(self, image: np.ndarray) -> Generator[Tensor, dict[str, Tensor], None]:
-        params, state = self.params, self.state
-        # Whole pairs of cells, so that the target sits in such a patch as it does in a search patch.
-        side = 2 * self.network.feature_stride * round(params.scale_patch_part * params.image_sample_size / 32)
-
-        def cut(factor: float) -> Tensor:
-            patch, _ = sample_patch(
-                image,
-                state.pos,
-                state.scale * factor,
-                np.full(2, side),
-                convention=params.crop_convention,
-                border="replicate",
-                device=self.device,
-                fast=self.network.engine is not None,
-            )
-            return patch
-
-        backbone = yield torch.cat([cut(factor) for factor in scales(params.scale_step)])
-        scores = self.scores(self.sample_features(backbone))
-        factor = scale_factor(scores, params.scale_step, params.scale_weight)
-        state.resize(state.size * factor, rescale=True)
 
     def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag, part_of_usual: float) -> None:
         state, weight = self.state, self.params.refinement_weight
