@@ -11,7 +11,7 @@ from pytracking.analysis.evaluate import Evaluation, TrackerScores
 from pytracking.analysis.scores import MEASURES
 from pytracking.analysis.statistics import compare_paired, mean_and_interval
 from pytracking.analysis.tables import Number, Table
-from pytracking.evaluation.results import memory_file, read_memory
+from pytracking.evaluation.results import peak_memory_file, read_peak_memory
 from pytracking.evaluation.sequence import Sequence
 
 PLOT_COLUMNS = {"success": ("AUC", "OP50", "OP75"), "prec": ("Precision",), "norm_prec": ("Norm Precision",)}
@@ -143,5 +143,5 @@ def rule_notes(evaluation: Evaluation) -> list[str]:
 
 def peak_memory(evaluation: Evaluation, tracker: TrackerScores) -> float:
     """Largest memory of the runs, in MiB; NaN where none was written down."""
-    files = [memory_file(run, name) for run in tracker.runs if run.is_dir() for name in evaluation.names]
-    return max((read_memory(path) for path in files if path.exists()), default=float("nan"))
+    files = [peak_memory_file(run, name) for run in tracker.runs if run.is_dir() for name in evaluation.names]
+    return max((read_peak_memory(path) for path in files if path.exists()), default=float("nan"))

@@ -11,7 +11,7 @@ from pytracking.evaluation.result_folder import store_result
 from pytracking.evaluation.results import boxes_file
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
-from pytracking.utils.memory import peak_memory_mib, reset_peak_memory
+from pytracking.utils.peak_memory import peak_memory_mib, reset_peak_memory
 
 
 @dataclass

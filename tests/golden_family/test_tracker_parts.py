@@ -24,8 +24,8 @@ from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.first_frame import sample_first_frame
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
 from pytracking.tracker.dimp.localization import localizer_for
-from pytracking.tracker.dimp.memory import SampleMemory
 from pytracking.tracker.dimp.refinement import RelativeSpace, climb
+from pytracking.tracker.dimp.sample_memory import SampleMemory
 from pytracking.tracker.dimp.score_maps import preprocess, sum_around
 from tests.golden_family.support import assert_matches, padded, read_frame
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from pytracking.tracker.rtmdnet.descent import Momentum, PlainDescent
+from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
-from pytracking.tracker.rtmdnet.memory import SampleSet
 from pytracking.tracker.rtmdnet.params import RtmdnetParams
 from pytracking.tracker.rtmdnet.sampling import RandomSource
 from pytracking.tracker.rtmdnet.stage_guard import StageGuard
