@@ -19,7 +19,7 @@ from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
 from pytracking.tracker.base import StagedTracker
-from pytracking.tracker.dimp.confidence import UsualPeak
+from pytracking.tracker.dimp.confidence import UsualPeak, trust_in_box
 from pytracking.tracker.dimp.debug import DebugViews
 from pytracking.tracker.dimp.first_frame import FirstFrameSamples, sample_first_frame, with_dropout
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
@@ -167,10 +167,11 @@ class DimpTracker(StagedTracker):
         features = self.sample_features(backbone)
         scores = self.score_map(features).cpu().numpy()  # (h, w)
         found = self.localize(scores, self.cell_pixels * frame.scale, state.pos - frame.pos, state.size)
-        confidence = self.usual_peak.part(found.max_score)
-        if params.uncertain_part is not None and confidence < params.uncertain_part and found.flag != "not_found":
+        part_of_usual = self.usual_peak.part(found.max_score)
+        if params.uncertain_part is not None and part_of_usual < params.uncertain_part and found.flag != "not_found":
             found = replace(found, flag="uncertain")
         if found.flag != "not_found":
+            self.usual_peak.found(found.max_score)
             state.move_to(frame.pos + found.translation, params.target_inside_ratio)
             if params.scale_step is not None and found.flag != "uncertain":
                 backbone_at_scales = yield patches_at_scales(image, state, params, self.network, self.device)
@@ -178,9 +179,7 @@ class DimpTracker(StagedTracker):
                 factor = scale_factor(peaks, params.scale_step, params.scale_weight)
                 state.resize(state.size * factor, rescale=True)
             if params.use_iou_net:
-                self._refine(backbone, frame, found.flag, confidence)
-        if found.flag in TRUSTED:
-            self.usual_peak.trust(found.max_score)
+                self._refine(backbone, frame, found.flag, part_of_usual)
         num_iter = self._learn(features, frame, found.flag)
         output: dict[str, Any] = {
             "target_bbox": state.box,
@@ -231,10 +230,10 @@ class DimpTracker(StagedTracker):
         )
         return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
 
-    def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag, confidence: float) -> None:
+    def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag, part_of_usual: float) -> None:
         state, weight = self.state, self.params.refinement_weight
         if self.params.refinement_by_confidence:
-            weight *= confidence
+            weight *= trust_in_box(part_of_usual)
         box = frame.box_in_patch(state.pos, state.size)
         refined = self.refiner(box, self.target_iou.at(backbone), self.generator)
         if refined is None:

@@ -115,7 +115,7 @@ class DimpParams(TrackerParams):
     box_refinement_step_decay: float = 1.0
     box_refinement_undo: bool = False  # with a decay below 1: only boxes that did not improve, which go back (ATOM)
     refinement_weight: float = 1.0  # part of the refinement that is applied; less than 1 smooths the box over time
-    refinement_by_confidence: bool = False  # times the peak over the usual one, so that a covered target keeps its box
+    refinement_by_confidence: bool = False  # less of it where the peak is below the usual one, see confidence.py
     update_scale_when_uncertain: bool = True
 
     # Output
