@@ -56,8 +56,8 @@ def test_parallel_and_serial_agree(results: list[ResultSet], sequences: Sequence
 def test_cache_is_used_and_never_stale(results: list[ResultSet], sequences: SequenceList, monkeypatch) -> None:
     first = evaluate(results, sequences, **QUIET)
     scored = []
-    real = workers._score_file
-    monkeypatch.setattr(workers, "_score_file", lambda job, key, run: scored.append(run) or real(job, key, run))
+    real = workers.score_file
+    monkeypatch.setattr(workers, "score_file", lambda job, key, run: scored.append(run) or real(job, key, run))
     again = evaluate(results, sequences, **QUIET)
     assert not scored
     np.testing.assert_array_equal(first.summary(first.trackers[0]).auc, again.summary(again.trackers[0]).auc)
@@ -82,8 +82,8 @@ def test_cache_is_used_and_never_stale(results: list[ResultSet], sequences: Sequ
 @pytest.mark.parametrize("name", ["pytracking.analysis.metrics", "ltr.sequence_files"])
 def test_changed_scoring_code_is_noticed(name, results, sequences, tmp_path: Path, monkeypatch) -> None:
     evaluate(results, sequences, **QUIET)
-    scored, real, find_spec = [], workers._score_file, importlib.util.find_spec
-    monkeypatch.setattr(workers, "_score_file", lambda job, key, run: scored.append(run) or real(job, key, run))
+    scored, real, find_spec = [], workers.score_file, importlib.util.find_spec
+    monkeypatch.setattr(workers, "score_file", lambda job, key, run: scored.append(run) or real(job, key, run))
     edited = tmp_path / "edited.py"
     edited.write_bytes(Path(find_spec(name).origin).read_bytes() + b"# changed\n")
     changed = SimpleNamespace(origin=str(edited))

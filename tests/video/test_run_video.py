@@ -102,15 +102,7 @@ def test_an_unreadable_image_in_a_folder_is_named(tmp_path, results, capsys):
 
 
 def test_interrupt_keeps_what_is_done(video, results, monkeypatch, capsys):
-    original, seen = run_video._write_step, []
-
-    def interrupt_after_five(step, *rest):
-        original(step, *rest)
-        seen.append(step.index)
-        if len(seen) == 5:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(run_video, "_write_step", interrupt_after_five)
+    interrupt_after(monkeypatch, 5)
     assert run(video, *BOX, "--save_results") == 130
     assert len(read_boxes(results / "identity" / "default" / "videos" / "clip.txt")) == 5
 
@@ -183,15 +175,15 @@ def test_without_a_screen_and_without_flags_the_boxes_are_kept(video, results, c
 
 
 def interrupt_after(monkeypatch, frames: int) -> None:
-    original, seen = run_video._write_step, []
+    original, seen = Recorder.add, []
 
-    def interrupt(step, *rest):
-        original(step, *rest)
-        seen.append(step.index)
+    def interrupt(recorder, *frame):
+        original(recorder, *frame)
+        seen.append(frame)
         if len(seen) == frames:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_video, "_write_step", interrupt)
+    monkeypatch.setattr(Recorder, "add", interrupt)
 
 
 def test_an_interrupted_run_does_not_replace_a_complete_one(video, results, monkeypatch):
