@@ -15,7 +15,7 @@ from ltr.models.tracking.dimpnet import dimpnet18, dimpnet50, dimpnet_mobile
 
 
 class Both(nn.Module):
-    """Gives a module's output as a tuple, as the translator wants it."""
+    """Gives a module's output as a tuple, as the translator needs it."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()

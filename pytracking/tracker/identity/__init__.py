@@ -1,4 +1,4 @@
-"""Returns the first box for ever: the floor of every comparison, and the proof of the contracts."""
+"""Returns the first box forever: the floor of every comparison, and the proof of the contracts."""
 from __future__ import annotations
 
 import time
