@@ -27,14 +27,14 @@ def overall_table(evaluation: Evaluation, title: str = "results", columns: Itera
     """One row per tracker: scores from 0 to 1 with 95 % intervals over runs, speed and memory."""
     columns = list(columns)
     memory = [peak_memory(evaluation, tracker) for tracker in evaluation.trackers]
-    extra = ["fps"] if any(not np.isnan(t.frames_a_second) for t in evaluation.trackers) else []
+    extra = ["fps"] if any(not np.isnan(t.frames_per_second) for t in evaluation.trackers) else []
     extra += ["MiB"] if not np.isnan(memory).all() else []
     header = ["Tracker", "Runs", *columns, *extra]
     table = Table(_title(title, evaluation), header, notes=rule_notes(evaluation), best=columns)
     for tracker, mib in zip(evaluation.trackers, memory, strict=True):
         summary = evaluation.summary(tracker)
         numbers = [_score(getattr(summary, MEASURES[column])) for column in columns]
-        speeds = {"fps": Number(tracker.frames_a_second, decimals=1), "MiB": Number(mib, decimals=0)}
+        speeds = {"fps": Number(tracker.frames_per_second, decimals=1), "MiB": Number(mib, decimals=0)}
         table.rows.append([tracker.name, len(tracker.runs), *numbers, *(speeds[name] for name in extra)])
     if "MiB" in extra:
         table.notes.append("MiB: peak memory, on the GPU where one was used, else resident memory of the process")
