@@ -1,6 +1,7 @@
 """Tracking of files, folders and damaged videos from the command line."""
 import csv
 import json
+import os
 import tracemalloc
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ import pytest
 
 from pytracking import run_video
 from pytracking.evaluation.results import read_boxes, read_times
+from pytracking.utils.device import ENGINE_VARIABLE
 from pytracking.video.overlay import target_colour
 from pytracking.video.recorder import Recorder
 from pytracking.video.sources import VideoError, open_source
@@ -232,8 +234,10 @@ def test_several_targets_that_come_and_go(video, results, tmp_path):
         assert np.abs(edge - target_colour(target)).mean() < 60, "each target in its colour"
 
 
-def test_options_reach_the_tracker(video, results):
+def test_options_reach_the_tracker(video, results, monkeypatch):
+    monkeypatch.setenv(ENGINE_VARIABLE, "auto")  # so that it is as before after the test
     assert run(video, *BOX, "--set", "debug=3", "--engine", "torch", "--start", "9") == 0
+    assert os.environ[ENGINE_VARIABLE] == "torch"
     assert len(read_boxes(results / "identity" / "default" / "videos" / "clip.txt")) == 4
 
 
