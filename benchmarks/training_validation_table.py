@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr.dataset.folder import read_split
+from ltr.dataset.split import read_split
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.statistics import compare_paired
 from pytracking.evaluation.datasets.folder import load_sequence

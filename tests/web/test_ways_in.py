@@ -14,8 +14,8 @@ pytest.importorskip("starlette", reason="the extra 'web' is not installed")
 
 import pytracking.web  # noqa: E402
 from pytracking.analysis.playback import write_page  # noqa: E402
+from pytracking.cli.commands import command_parser  # noqa: E402
 from pytracking.evaluation import get_dataset  # noqa: E402
-from pytracking.run_video import parse_arguments  # noqa: E402
 from pytracking.web.ask_box import ask_in_browser  # noqa: E402
 from tests.web.users import FAST, PAIR, PARTING, PATIENCE, copied, finished  # noqa: E402
 
@@ -144,7 +144,7 @@ def test_a_link_reopens_the_comparison_and_a_command_repeats_it(open_page):
     assert len(commands) == 2
     words = shlex.split(commands[1])
     assert words[:2] == ["pytracking", "video"]
-    arguments = parse_arguments(words[2:])
+    arguments = command_parser("video").parse_args(words[2:])
     assert (arguments.tracker_name, arguments.tracker_param, arguments.video) == ("opencv", "kcf", "demo:bird")
     assert arguments.boxes == [[175, 102, 51, 51]] and arguments.save_results
     link = copied(page, "#copy-link", "link is copied")
