@@ -132,8 +132,12 @@ class CaptureSource(FrameSource):
         found = self._capture.read()
         if found[0] and abs(self._capture.get(cv2.CAP_PROP_POS_MSEC) - self._times[index - self._first]) < 0.5:
             return found
-        self._capture.set(cv2.CAP_PROP_POS_FRAMES, self._first)
-        for _ in range(index - self._first):
+        counted_from = self._first
+        if not found[0]:  # OpenCV does not go back in a video of one frame
+            self._capture.release()
+            self._capture, counted_from = cv2.VideoCapture(self._target), 0
+        self._capture.set(cv2.CAP_PROP_POS_FRAMES, counted_from)
+        for _ in range(index - counted_from):
             self._capture.grab()
         return None
 
