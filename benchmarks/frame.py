@@ -65,8 +65,7 @@ for _ in range(2):
 if hasattr(tracker, "network") and hasattr(tracker.network, "backbone_features"):
     watch(tracker.network, "backbone_features", "network")
     watch(tracker.network, "classification_features", "network")
-    labels = {"_cut_patch": "crop", "cut_patch": "crop", "_search_scale": "scale", "_refine": "boxes"}
-    labels["_learn"] = "learn"
+    labels = {"_cut_patch": "crop", "cut_patch": "crop", "_refine": "boxes", "_learn": "learn"}
     for attribute, label in labels.items():
         watch(tracker, attribute, label)
     if hasattr(getattr(tracker, "target_iou", None), "head"):

@@ -1,10 +1,12 @@
 """A tracker on the DAVIS videos that no network here was trained on: what settings are chosen by.
 
     python benchmarks/held_out_videos.py [--tracker rls_dimp] [--network FILE] [--set NAME=VALUE …] [--seeds 1]
+        [--kinds plain fast small covered look_alike]
 
 Each of the ten videos is tracked four times: from its first frame on, from its last frame backwards, and in both
-directions from its middle, so that ten videos say nearly as much as forty short ones. Prints the mean AUC of success,
-the precision at 0.2 target sizes and the share of runs that end without the target. `LTR_DAVIS_PATH` names the videos.
+directions from its middle, so that ten videos say nearly as much as forty short ones. The harder kinds
+(harder_videos.py) are run forwards and backwards. Prints for every kind the mean AUC of success, the precision at 0.2
+target sizes and the share of runs that end without the target. `LTR_DAVIS_PATH` names the videos.
 """
 from __future__ import annotations
 
@@ -13,26 +15,31 @@ import ast
 import time
 from pathlib import Path
 
+import cv2
 import numpy as np
+from harder_videos import KINDS
 
 import pytracking
 from ltr.admin.environment import training_path
-from ltr.dataset.folder import read_split
 from ltr.dataset.masks import MaskVideos
+from ltr.dataset.split import read_split
 from pytracking.analysis.metrics import normalised_centre_error, overlap
 
 LOST = 0.1  # mean overlap over the last tenth of a run below which the target counts as lost
 
 
-def runs_of(frames: int) -> list[list[int]]:
-    """Frame numbers of the four runs through a video."""
+def runs_of(frames: int, kind: str) -> list[list[int]]:
+    """Frame numbers of the runs through a video."""
     middle = frames // 2
-    return [
-        list(range(frames)),
-        list(range(frames - 1, -1, -1)),
-        list(range(middle, frames)),
-        list(range(middle, -1, -1)),
-    ]
+    whole = [list(range(frames)), list(range(frames - 1, -1, -1))]
+    return [*whole, list(range(middle, frames)), list(range(middle, -1, -1))] if kind == "plain" else whole
+
+
+def masks_of(videos: MaskVideos, index: int) -> list[np.ndarray]:
+    """The target's pixels in every frame."""
+    folder = videos.masks / videos.videos[index]
+    paths = [folder / f"{file.stem}.png" for file in videos.files(index)]
+    return [cv2.imread(str(path), cv2.IMREAD_GRAYSCALE) > 0 for path in paths]
 
 
 def track(handle: pytracking.evaluation.handle.TrackerHandle, frames: list[np.ndarray], box: np.ndarray) -> np.ndarray:
@@ -51,6 +58,11 @@ def measures(boxes: np.ndarray, truth: np.ndarray) -> tuple[float, float, float]
     return float(overlaps.mean()), float(near.mean()), float(tail.mean() < LOST)
 
 
+def summary(rows: list) -> str:
+    """Means of rows of :func:`measures`."""
+    return "AUC {:.4f}, precision {:.4f}, lost {:.3f}".format(*np.mean(rows, axis=0))
+
+
 def value(text: str) -> tuple[str, object]:
     """NAME=VALUE with Python's literals."""
     name, _, literal = text.partition("=")
@@ -67,28 +79,32 @@ def main() -> int:
     parser.add_argument("--network", type=Path, help="checkpoint to use instead of the bundled one")
     parser.add_argument("--set", nargs="*", default=[], type=value, metavar="NAME=VALUE")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--kinds", nargs="+", default=["plain"], choices=sorted(KINDS))
     parser.add_argument("--verbose", action="store_true", help="a line per run")
     args = parser.parse_args()
     overrides = dict(args.set) | ({"weights": str(args.network.resolve())} if args.network else {})
     videos = MaskVideos(training_path("davis_path"), only=read_split("davis_held_out"))
-    results, started, count = [], time.perf_counter(), 0
+    results: dict[str, list] = {kind: [] for kind in args.kinds}
+    started, count = time.perf_counter(), 0
     for index, name in enumerate(videos.videos):
-        truth = videos.track(index).boxes.astype(float)
-        frames = videos.frames(index, list(range(len(truth))))
-        for number, order in enumerate(runs_of(len(truth))):
-            for seed in range(args.seeds):
-                handle = pytracking.load(args.tracker, args.param, seed=seed, **overrides)
-                boxes = track(handle, [frames[t] for t in order], truth[order[0]])
-                results.append(measures(boxes, truth[order]))
-                count += len(order)
-                if args.verbose:
-                    row = " ".join(f"{v:.3f}" for v in results[-1])
-                    print(f"{name:16s} run {number} seed {seed}: {row}", flush=True)
-    auc, precision, lost = np.mean(results, axis=0)
-    error = np.std([r[0] for r in results]) / len(results) ** 0.5
-    rate = count / (time.perf_counter() - started)
-    print(f"{len(results)} runs: AUC {auc:.4f} (+- {error:.4f}), precision {precision:.4f}, lost {lost:.3f}")
-    print(f"{rate:.1f} frames per second, first frames included")
+        whole_truth = videos.track(index).boxes.astype(float)
+        whole, masks = videos.frames(index, list(range(len(whole_truth)))), masks_of(videos, index)
+        for kind in args.kinds:
+            for number, order in enumerate(runs_of(len(whole), kind)):
+                parts = [whole[t] for t in order], [masks[t] for t in order], whole_truth[order]
+                frames, _, truth = KINDS[kind](*parts)
+                for seed in range(args.seeds):
+                    handle = pytracking.load(args.tracker, args.param, seed=seed, **overrides)
+                    results[kind].append(measures(track(handle, frames, truth[0]), truth))
+                    count += len(frames)
+                    if args.verbose:
+                        row = " ".join(f"{v:.3f}" for v in results[kind][-1])
+                        print(f"{name:16s} {kind} run {number} seed {seed}: {row}", flush=True)
+    for kind, rows in results.items():
+        error = np.std([row[0] for row in rows]) / len(rows) ** 0.5
+        print(f"{kind:10s} {len(rows)} runs: {summary(rows)} (AUC +- {error:.4f})")
+    print(f"mean of the kinds: {summary([np.mean(rows, axis=0) for rows in results.values()])}")
+    print(f"{count / (time.perf_counter() - started):.1f} frames per second, first frames included")
     return 0
 
 

@@ -1,14 +1,15 @@
 """RLS-RTMDNet beside simpleRT-MDNet in one run: frames, regular updates, and the memory of the first frame.
 
-    python benchmarks/rtmdnet_speed.py track             500 frames of both trackers, frame by frame in turn
-    python benchmarks/rtmdnet_speed.py update            regular updates of both learners in turn, at several ranks of P
-    python benchmarks/rtmdnet_speed.py memory            peak resident memory of a first frame, in a process of its own
+    python benchmarks/rtmdnet_speed.py track       frames and their updates: 500 frames, then as they are at frame 1000
+    python benchmarks/rtmdnet_speed.py update      regular updates of both learners in turn, at several ranks of P
+    python benchmarks/rtmdnet_speed.py memory      peak resident memory of a first frame, in a process of its own
 
 Times are processor time of one thread, of things that ran in turn, so that ratios mean something on a busy machine too.
 """
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import tempfile
 import time
@@ -26,10 +27,11 @@ from pytracking.parameter.rls_rtmdnet import default
 from pytracking.parameter.rtmdnet import simple
 from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
 from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
+from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
-from pytracking.tracker.rtmdnet.head_learner import HeadLearner
-from pytracking.tracker.rtmdnet.memory import SampleSet
+from pytracking.tracker.rtmdnet.head_learner import HeadLearner, LearningReport
 from pytracking.tracker.rtmdnet.rtmdnet import RtmdnetTracker
+from rls_ext import virtual_input_linear
 
 FEATURES, WIDTH = 4608, 512  # of the published network
 SIMPLE, RLS = "simpleRT-MDNet", "RLS-RTMDNet"
@@ -107,21 +109,72 @@ def make_tracker(kind: type[RtmdnetTracker], spec: str) -> RtmdnetTracker:
         return kind(params)
 
 
-def benchmark_track(spec: str, frames: int, every: int) -> None:
-    images = moving_target(frames + 1)
-    trackers = {SIMPLE: make_tracker(RtmdnetTracker, spec), RLS: make_tracker(RlsRtmdnetTracker, spec)}
+class TimedTracker:
+    """A tracker with the processor time of its frames and of the regular updates in them."""
+
+    def __init__(self, tracker: RtmdnetTracker, first: np.ndarray) -> None:
+        self.tracker = tracker
+        tracker.initialize(first, {"init_bbox": BOX, "seed": 0})
+        self.frames: list[float] = []
+        self.updates: list[float] = []
+        update = tracker.learner.update_regularly
+
+        def timed(*samples: SampleSet) -> LearningReport:
+            started = time.thread_time()
+            try:
+                return update(*samples)
+            finally:
+                self.updates.append(time.thread_time() - started)
+
+        tracker.learner.update_regularly = timed
+
+    def track(self, images: list[np.ndarray]) -> None:
+        self.frames += [thread_seconds(lambda shown=image: self.tracker.track(shown)) for image in images]
+
+
+def print_ratios(what: str, trackers: dict[str, TimedTracker]) -> None:
+    report = trackers[RLS].tracker.learner.report()
+    print(f"\n{what}: rank {report['rank']}, P {report['nbytes'] / MIB:.1f} MiB")
+    for name in ("frames", "updates"):
+        simple_mean, rls_mean = (1000 * np.mean(getattr(trackers[each], name)) for each in (SIMPLE, RLS))
+        ratio = rls_mean / simple_mean
+        print(f"  {name:<8}{simple_mean:8.1f} and {rls_mean:8.1f} ms, ratio {ratio:.3f}", flush=True)
     for tracker in trackers.values():
-        tracker.initialize(images[0], {"init_bbox": BOX, "seed": 0})
-    print(f"{spec} network with random weights; processor time per frame, mean since the start")
-    total = {name: 0.0 for name in trackers}
-    for number, image in enumerate(tqdm(images[1:], desc="frames"), start=1):
-        for name, tracker in trackers.items():
-            total[name] += thread_seconds(lambda each=tracker, shown=image: each.track(shown))
-        if number % every == 0 or number == frames:
-            report = trackers[RLS].learner.report()
-            means = [1000 * total[name] / number for name in (SIMPLE, RLS)]
-            print(f"\nframe {number}: {means[0]:.1f} and {means[1]:.1f} ms, ratio {means[1] / means[0]:.3f}; "
-                  f"rank {report['rank']}, {report['nbytes'] / MIB:.1f} MiB", flush=True)
+        tracker.frames.clear()
+        tracker.updates.clear()
+
+
+def remember_more(tracker: RtmdnetTracker, count: int) -> None:
+    """Means of mini-batches of stored samples for fc4's P, as updates give them, without the updates."""
+    generator, params = torch.Generator().manual_seed(2), tracker.params
+    positives, negatives = tracker.positives.last(), tracker.negatives.last()
+    for _ in tqdm(range(count), desc="mini-batches for P"):
+        rows = [
+            samples.take(torch.randint(len(samples), (size,), generator=generator))
+            for samples, size in ((positives, params.batch_positives), (negatives, params.batch_negatives))
+        ]
+        tracker.learner.inverses[0].update(virtual_input_linear(torch.cat(rows)))
+
+
+def benchmark_track(spec: str, frames: int, late: int) -> None:
+    images = moving_target(frames + 1)
+    trackers = {
+        SIMPLE: TimedTracker(make_tracker(RtmdnetTracker, spec), images[0]),
+        RLS: TimedTracker(make_tracker(RlsRtmdnetTracker, spec), images[0]),
+    }
+    params = trackers[RLS].tracker.params
+    block = params.update_interval  # one regular update in each block
+    print(f"{spec} network with random weights; mean processor time, load {os.getloadavg()[0]:.1f}")
+    for number, start in enumerate(tqdm(range(1, frames + 1, block), desc=f"blocks of {block} frames")):
+        trackers[RLS].track(images[start : start + block])
+        if number % 2 == 0:  # its cost does not change, so every second block is enough
+            trackers[SIMPLE].track(images[start : start + block])
+    print_ratios(f"frames 1 to {frames}", trackers)
+    if late > frames:
+        remember_more(trackers[RLS].tracker, (late - frames) // block * params.update_iterations)
+        for tracker in trackers.values():
+            tracker.track(images[1 : 1 + 2 * block])
+        print_ratios(f"frames {late} to {late + 2 * block}", trackers)
 
 
 def benchmark_memory(spec: str) -> None:
@@ -136,8 +189,8 @@ def main() -> None:
     parser.add_argument("what", choices=("track", "update", "memory"))
     parser.add_argument("--ranks", type=int, nargs="+", default=[50, 425, 800, 1550], help="update: of P at the start")
     parser.add_argument("--repeats", type=int, default=3, help="update: updates of each learner")
-    parser.add_argument("--frames", type=int, default=500)
-    parser.add_argument("--every", type=int, default=100, help="track: frames between two lines of output")
+    parser.add_argument("--frames", type=int, default=500, help="track: how many")
+    parser.add_argument("--late", type=int, default=1000, help="track: frame to which P is then brought; 0: none")
     parser.add_argument("--spec", default="vggm", help="convolutions: vggm (published) or alexnet (bundled network)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -146,7 +199,7 @@ def main() -> None:
     elif arguments.what == "memory":
         benchmark_memory(arguments.spec)
     else:
-        benchmark_track(arguments.spec, arguments.frames, arguments.every)
+        benchmark_track(arguments.spec, arguments.frames, arguments.late)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr.dataset.folder import read_split
+from ltr.dataset.split import read_split
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.statistics import compare_paired
 from pytracking.evaluation.datasets.folder import load_sequence
@@ -69,7 +69,7 @@ def table(evaluation: Evaluation) -> str:
         summary = evaluation.summary(scores)
         measures = (summary.auc, summary.precision, summary.normalised_precision)
         auc, precision, normalised = (float(np.mean(value)) for value in measures)
-        line = f"| {scores.name} | {auc:.3f} | {precision:.3f} | {normalised:.3f} | {scores.frames_a_second:.1f} |"
+        line = f"| {scores.name} | {auc:.3f} | {precision:.3f} | {normalised:.3f} | {scores.frames_per_second:.1f} |"
         rows.append((auc, line))
     lines = ["| tracker | AUC | precision | norm. precision | frames/s |", "|---|---|---|---|---|"]
     return "\n".join(lines + [line for _, line in sorted(rows, reverse=True)])

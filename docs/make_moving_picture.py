@@ -42,7 +42,7 @@ def tile(sequence: Sequence, boxes: np.ndarray, overlaps: np.ndarray, number: in
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tracker", default="rls_dimp/default", help="whose results")
-    parser.add_argument("--pictures", type=int, default=45, help="how many, spread evenly over each sequence")
+    parser.add_argument("--pictures", type=int, default=40, help="how many, spread evenly over each sequence")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "img" / "demo.webp")
     args = parser.parse_args()
     tracker = Tracker(*args.tracker.split("/"))

@@ -3,13 +3,12 @@
 A pickle is a program that may call any function it names. Here a name means one of three things: something this
 module rebuilds itself (tensors, ordered dictionaries), a foreign class that becomes an inert record, or an error that
 names it. A pickle may also ask for memory and time without end in a few bytes: lengths and memo positions that are made
-up, copies of copies, keys whose hash takes for ever. So the interpreter is Python's own, written in Python, with the
+up, copies of copies, keys whose hash takes forever. So the interpreter is Python's own, written in Python, with the
 opcodes that a checkpoint needs and a budget for what they make.
 """
 from __future__ import annotations
 
 import pickle
-import reprlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO
@@ -17,7 +16,17 @@ from typing import Any, BinaryIO
 import torch
 from torch import Tensor
 
-from ltr.errors import UserError
+from ltr.pickle_limits import (
+    CLASS_BYTES,
+    Budget,
+    CountedFile,
+    DamagedFileError,
+    UnsafeFileError,
+    a_number,
+    brief,
+    checked_key,
+    is_count,
+)
 
 FOREIGN_PACKAGES = ("ltr", "dlframework", "pytracking", "numpy", "pathlib", "easydict", "argparse")
 STORAGE_DTYPES = {
@@ -40,17 +49,6 @@ OPCODES = """
     EMPTY_SET ADDITEMS FROZENSET GLOBAL STACK_GLOBAL REDUCE NEWOBJ NEWOBJ_EX BUILD PUT BINPUT LONG_BINPUT MEMOIZE GET
     BINGET LONG_BINGET BINPERSID
 """.split()
-MOST_READS = 500_000  # opcodes and arguments; a network of 1000 tensors has 50,000
-SPARE = 2**20  # bytes that any file may have made, however small it is
-CLASS_BYTES = 2**10  # what a class for a record costs
-
-
-class UnsafeFileError(pickle.UnpicklingError):
-    """The pickle names something that will not be called, or asks for more than a checkpoint needs."""
-
-
-class DamagedFileError(UserError):
-    """The file is not a complete ``torch.save`` file."""
 
 
 class InertRecord:
@@ -80,54 +78,6 @@ class Storage:
 
     def __init__(self, data: Tensor) -> None:
         self.data = data
-
-
-class Budget:
-    """What the pickles of one file may have made.
-
-    Args:
-        size: bytes of the file.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._reads = MOST_READS
-        self._copies = size + SPARE
-        self._views = 2 * size + SPARE  # tied weights name a storage twice
-
-    def read(self) -> None:
-        """Something was read."""
-        self._reads -= 1
-        if self._reads < 0:
-            raise UnsafeFileError(f"its pickle has more than {MOST_READS} steps, which no network needs")
-
-    def copy(self, count: int) -> None:
-        """That many bytes or entries are copied."""
-        self._copies -= count
-        if self._copies < 0:
-            raise UnsafeFileError("its pickle makes copies of copies, far more than the file holds")
-
-    def view(self, count: int) -> None:
-        """A tensor of that many bytes is made on a storage."""
-        self._views -= count
-        if self._views < 0:
-            raise UnsafeFileError("its tensors together have several times the bytes of the file")
-
-
-class _CountedFile:
-    """The file as the interpreter sees it: every read is counted, and none claims more memory than there is file."""
-
-    def __init__(self, file: BinaryIO, size: int, budget: Budget) -> None:
-        self._file, self._size, self._budget = file, size, budget
-
-    def read(self, count: int) -> bytes:
-        self._budget.read()
-        if count > 4096:
-            count = max(min(count, self._size - self._file.tell()), 0)
-        return self._file.read(count)
-
-    def readline(self) -> bytes:
-        self._budget.read()
-        return self._file.readline()
 
 
 class _Call:
@@ -161,7 +111,7 @@ class RestrictedUnpickler(pickle._Unpickler):
     """
 
     def __init__(self, file: BinaryIO, size: int, budget: Budget, load_storage: Any = None) -> None:
-        super().__init__(_CountedFile(file, size, budget), encoding="utf-8")
+        super().__init__(CountedFile(file, size, budget), encoding="utf-8")
         self._budget = budget
         self._load_storage = load_storage
         self._functions = {
@@ -199,7 +149,7 @@ class RestrictedUnpickler(pickle._Unpickler):
         if self._load_storage is None or not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage":
             raise UnsafeFileError(f"the file refers to something outside itself: {brief(pid)}; nothing was executed")
         _, dtype, key, _, numel, *view = pid
-        if not isinstance(dtype, torch.dtype) or not isinstance(key, (str, int)) or not _is_count(numel):
+        if not isinstance(dtype, torch.dtype) or not isinstance(key, (str, int)) or not is_count(numel):
             raise DamagedFileError(f"storage {brief(key)} has the type {brief(dtype)} and the length {brief(numel)}")
         return Storage(self._load_storage(dtype, str(key)[:80], numel, view[0] if view else None))
 
@@ -232,22 +182,22 @@ class RestrictedUnpickler(pickle._Unpickler):
         if not isinstance(target, dict):
             raise DamagedFileError(f"entries are given to a {type(target).__name__}")
         for key, value in zip(items[::2], items[1::2], strict=True):
-            target[_checked_key(key)] = value
+            target[checked_key(key)] = value
 
     def load_additems(self) -> None:
         items, target = self.pop_mark(), self.stack[-1]
         if not isinstance(target, set):
             raise DamagedFileError(f"members are given to a {type(target).__name__}")
-        target.update(map(_checked_key, items))
+        target.update(map(checked_key, items))
 
     def load_frozenset(self) -> None:
-        self.append(frozenset(map(_checked_key, self.pop_mark())))
+        self.append(frozenset(map(checked_key, self.pop_mark())))
 
     # What calls on the stack mean
 
     def _rebuild_tensor(self, storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Tensor:
         numbers = [offset, *size, *stride]
-        if not isinstance(storage, Storage) or not all(map(_is_count, numbers)):
+        if not isinstance(storage, Storage) or not all(map(is_count, numbers)):
             raise DamagedFileError("a tensor of the file has no storage, or a shape that is not made of counts")
         count = 1
         for length in size:
@@ -270,13 +220,13 @@ class RestrictedUnpickler(pickle._Unpickler):
         return tuple(self._copied(values))
 
     def _set(self, values: Iterable[Any] = ()) -> set:
-        return set(map(_checked_key, self._copied(values)))
+        return set(map(checked_key, self._copied(values)))
 
     def _frozenset(self, values: Iterable[Any] = ()) -> frozenset:
-        return frozenset(map(_checked_key, self._copied(values)))
+        return frozenset(map(checked_key, self._copied(values)))
 
     def _ordered(self, pairs: Iterable[Any] = ()) -> OrderedDict:
-        return OrderedDict((_checked_key(key), value) for key, value in self._copied(pairs))
+        return OrderedDict((checked_key(key), value) for key, value in self._copied(pairs))
 
     def _encode(self, text: Any, encoding: Any = "latin1") -> bytes:
         if not isinstance(text, str) or encoding != "latin1":
@@ -292,11 +242,11 @@ class RestrictedUnpickler(pickle._Unpickler):
 
     @staticmethod
     def _complex(*parts: Any) -> complex:
-        return complex(*map(_number, parts))
+        return complex(*map(a_number, parts))
 
     @staticmethod
     def _slice(*ends: Any) -> slice:
-        return slice(*(None if end is None else _number(end) for end in ends))
+        return slice(*(None if end is None else a_number(end) for end in ends))
 
     @staticmethod
     def _device(*description: Any) -> str:
@@ -311,30 +261,3 @@ def _own_opcodes() -> _Opcodes:
 
 
 RestrictedUnpickler.dispatch = _own_opcodes()
-
-
-def brief(value: Any) -> str:
-    """A short text for messages: the whole of what a pickle holds may be endless."""
-    return _SHORT.repr(value)
-
-
-_SHORT = reprlib.Repr()
-_SHORT.maxlevel, _SHORT.maxtuple, _SHORT.maxlist, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxother = 2, 6, 6, 4, 60, 60
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and 0 <= value < 2**62
-
-
-def _number(value: Any) -> Any:
-    if not isinstance(value, (int, float)):
-        raise DamagedFileError(f"{brief(value)} is not a number")
-    return value
-
-
-def _checked_key(key: Any) -> Any:
-    """Nested tuples are refused: the hash of a few bytes of them may take for ever."""
-    nested = isinstance(key, tuple) and any(isinstance(part, (tuple, frozenset)) for part in key)
-    if nested or isinstance(key, frozenset):
-        raise UnsafeFileError("a key of its dictionaries is a nested tuple, which no checkpoint needs")
-    return key

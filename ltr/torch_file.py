@@ -15,7 +15,8 @@ from typing import Any, BinaryIO
 import torch
 from torch import Tensor
 
-from ltr.restricted_pickle import Budget, DamagedFileError, RestrictedUnpickler, UnsafeFileError
+from ltr.pickle_limits import Budget, DamagedFileError, UnsafeFileError
+from ltr.restricted_pickle import RestrictedUnpickler
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 ONE_READ = 2**20  # bytes of an archive that are read at once; its directory must fit (10,000 tensors do)

@@ -3,11 +3,9 @@ from __future__ import annotations
 
 import sys
 
-from ltr.errors import exit_code
 from pytracking import __version__
-from pytracking.cli.commands import COMMANDS, command_module, command_parser
+from pytracking.cli.commands import COMMANDS, command_module, command_parser, run_command
 from pytracking.utils.names import unknown_name_message
-from pytracking.utils.notices import show_warnings_plainly
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -23,9 +21,7 @@ def main(argv: list[str] | None = None) -> int:
     if command not in COMMANDS:
         print(f"error: {_about_unknown(argv)}", file=sys.stderr)
         return 2
-    show_warnings_plainly()
-    args = command_parser(command).parse_args(rest)
-    return exit_code(lambda: command_module(command).run(args), debug=bool(getattr(args, "debug", False)))
+    return run_command(command_parser(command), command_module(command).run, rest)
 
 
 def usage() -> str:

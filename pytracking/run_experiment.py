@@ -12,36 +12,25 @@ import pkgutil
 import sys
 from collections.abc import Callable
 
-from ltr.errors import UserError, exit_code
+from ltr.errors import UserError
+from pytracking.cli.commands import run_command
 from pytracking.cli.computing import add_computing_options, apply_computing_options
 from pytracking.cli.parser import CommandParser
 from pytracking.cli.summary import show_results
+from pytracking.cli.tracker_options import add_running_options
 from pytracking.evaluation import SequenceList, Tracker
 from pytracking.evaluation.environment import apply_flags
 from pytracking.evaluation.running import RunReport, run_dataset
 from pytracking.utils.names import unknown_name_message
-from pytracking.utils.notices import show_warnings_plainly
 
 EXPERIMENTS = "pytracking.experiments"
-
-
-DESCRIPTION = "Run an experiment; results that are there are kept."
-
-
-def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = CommandParser(description=DESCRIPTION)
-    add_arguments(parser)
-    return parser.parse_args(argv)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("experiment_module", help="module in experiments/")
     parser.add_argument("experiment_name", help="function in it that returns (trackers, sequences)")
     parser.add_argument("--debug", type=int, default=0, help="debug level of the trackers")
-    parser.add_argument("--workers", type=int, default=0, help="processes; 0: in this one (default)")
-    parser.add_argument("--rerun", action="store_true", help="compute results again that are there already")
-    parser.add_argument("--overwrite", action="store_true", help="move results of other settings or data away first")
-    parser.add_argument("--results_path", help="folder of result files")
+    add_running_options(parser)
     parser.add_argument("--network_path", help="folder of network weights")
     add_computing_options(parser)
 
@@ -106,9 +95,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    args = parse_arguments(argv)
-    show_warnings_plainly()
-    return exit_code(lambda: run(args), debug=args.debug > 0)
+    parser = CommandParser(description="Run an experiment; results that are there are kept.")
+    add_arguments(parser)
+    return run_command(parser, run, argv)
 
 
 if __name__ == "__main__":

@@ -5,19 +5,18 @@ import argparse
 import sys
 from typing import Any
 
-from ltr.errors import UserError, exit_code
-from pytracking.cli.parser import PARAMETERS_HELP, TRACKER_HELP, CommandParser
+from ltr.errors import UserError
+from pytracking.cli.commands import command_parser, run_command
 from pytracking.cli.summary import show_results
 from pytracking.cli.tracker_options import (
+    add_running_options,
+    add_tracker_arguments,
     add_tracker_options,
-    add_visdom_options,
     apply_tracker_options,
-    note_visdom,
-    visdom_info,
 )
+from pytracking.cli.visdom_flags import add_visdom_options, note_visdom, visdom_info
 from pytracking.evaluation import SequenceList, Tracker, get_dataset
 from pytracking.evaluation.running import RunReport, run_dataset
-from pytracking.utils.notices import show_warnings_plainly
 
 
 def run_tracker(
@@ -69,25 +68,12 @@ def select_sequences(dataset: SequenceList, sequence: str | int | None) -> Seque
     raise UserError(f"--sequence {sequence}: there is no such sequence; there are: {', '.join(dataset.names)}")
 
 
-DESCRIPTION = "Run a tracker on a dataset, and show its scores; results that are there are kept."
-
-
-def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = CommandParser(description=DESCRIPTION, tracker_first=True)
-    add_arguments(parser)
-    return parser.parse_args(argv)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tracker_name", metavar="TRACKER", help=TRACKER_HELP)
-    parser.add_argument("tracker_param", metavar="PARAMETERS", nargs="?", default="default", help=PARAMETERS_HELP)
+    add_tracker_arguments(parser, nargs="?", default="default")
     parser.add_argument("--run_id", type=int, help="number of the run: chooses seed and result folder")
     parser.add_argument("--dataset", default="otb", help="a dataset's name or folder:PATH (default: otb)")
     parser.add_argument("--sequence", help="one sequence, by name or by number")
-    parser.add_argument("--workers", type=int, default=0, help="processes; 0: in this one (default)")
-    parser.add_argument("--rerun", action="store_true", help="compute results again that are there already")
-    parser.add_argument("--overwrite", action="store_true", help="move results of other settings or data away first")
-    parser.add_argument("--results_path", help="folder of result files")
+    add_running_options(parser)
     add_tracker_options(parser)
     add_visdom_options(parser)
 
@@ -109,9 +95,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    args = parse_arguments(argv)
-    show_warnings_plainly()
-    return exit_code(lambda: run(args), debug=args.debug > 0)
+    return run_command(command_parser("run", script=True), run, argv)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from ltr.errors import UserError, exit_code
-from pytracking.cli.parser import PARAMETERS_HELP, TRACKER_HELP, CommandParser
-from pytracking.cli.tracker_options import add_tracker_options, apply_tracker_options
+from ltr.errors import UserError
+from pytracking.cli.commands import command_parser, run_command
+from pytracking.cli.tracker_options import add_tracker_arguments, add_tracker_options, apply_tracker_options
+from pytracking.cli.visdom_flags import add_visdom_options, note_visdom, visdom_info
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.handle import TrackerHandle
-from pytracking.utils.notices import plain_warnings, show_warnings_plainly
+from pytracking.utils.notices import plain_warnings
 from pytracking.utils.video_writer import VideoWriter
 from pytracking.video.box_choice import draw_with_mouse, has_screen
 from pytracking.video.overlay import draw_targets
@@ -72,6 +73,8 @@ def run_video(
         print("there is no window to watch: boxes are written as with --save_results", file=sys.stderr)
         save_results = True
     with open_source(videofile) as source, contextlib.ExitStack() as stack:
+        if source.length is not None and start > source.length:
+            raise UserError(f"--start {start}: {videofile} has {source.length} frames")
         with plain_warnings():
             handle = TrackerHandle(tracker_name, tracker_param, **tracker_options)
         recorder = _make_recorder(handle, source, videofile, start, mot) if save_results else None
@@ -176,18 +179,8 @@ def parse_changes(args: argparse.Namespace, first_id: int) -> dict[int, Changes]
     return changes
 
 
-DESCRIPTION = "Track objects in a video, a folder of frames or a stream."
-
-
-def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = CommandParser(description=DESCRIPTION, tracker_first=True)
-    add_arguments(parser)
-    return parser.parse_args(argv)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tracker_name", metavar="TRACKER", help=TRACKER_HELP)
-    parser.add_argument("tracker_param", metavar="PARAMETERS", help=PARAMETERS_HELP)
+    add_tracker_arguments(parser)
     parser.add_argument("video", help="video file, folder of frames, rtsp:// or http:// address, or demo:NAME")
     box = parser.add_argument(
         "--box", type=float, nargs=4, metavar=BOX, action="append", default=[], dest="boxes"
@@ -207,9 +200,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no_display", action="store_true", help="open no window")
     parser.add_argument("--results_path", help="folder of result files")
     add_tracker_options(parser)
+    add_visdom_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    note_visdom(visdom_info(args))
     return run_video(
         args.tracker_name,
         args.tracker_param,
@@ -226,9 +221,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    args = parse_arguments(argv)
-    show_warnings_plainly()
-    return exit_code(lambda: run(args), debug=args.debug > 0)
+    return run_command(command_parser("video", script=True), run, argv)
 
 
 if __name__ == "__main__":

@@ -10,17 +10,11 @@ import contextlib
 import sys
 from typing import Any
 
-from ltr.errors import exit_code
-from pytracking.cli.parser import PARAMETERS_HELP, TRACKER_HELP, CommandParser
-from pytracking.cli.tracker_options import (
-    add_tracker_options,
-    add_visdom_options,
-    apply_tracker_options,
-    note_visdom,
-    visdom_info,
-)
+from pytracking.cli.commands import command_parser, run_command
+from pytracking.cli.tracker_options import add_tracker_arguments, add_tracker_options, apply_tracker_options
+from pytracking.cli.visdom_flags import add_visdom_options, note_visdom, visdom_info
 from pytracking.evaluation.handle import TrackerHandle
-from pytracking.utils.notices import plain_warnings, show_warnings_plainly
+from pytracking.utils.notices import plain_warnings
 from pytracking.video.box_choice import NoBoxError, draw_with_mouse, has_screen
 from pytracking.video.overlay import draw_targets
 from pytracking.video.sources import FrameSource, open_source
@@ -81,18 +75,8 @@ def watch(handle: TrackerHandle, source: FrameSource, boxes: list[list[float]]) 
                 targets.remove(targets.ids[0])
 
 
-DESCRIPTION = "Track what the camera sees (r: new box, a: one more, q: end)."
-
-
-def parse_arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    parser = CommandParser(description=DESCRIPTION, tracker_first=True)
-    add_arguments(parser)
-    return parser.parse_args(argv)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tracker_name", metavar="TRACKER", help=TRACKER_HELP)
-    parser.add_argument("tracker_param", metavar="PARAMETERS", help=PARAMETERS_HELP)
+    add_tracker_arguments(parser)
     parser.add_argument("--camera", default="0", help="number of the camera, or an rtsp:// or http:// address")
     parser.add_argument(
         "--box", type=float, nargs=4, metavar=("X", "Y", "W", "H"), action="append", default=[], dest="boxes",
@@ -115,9 +99,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    args = parse_arguments(argv)
-    show_warnings_plainly()
-    return exit_code(lambda: run(args), debug=args.debug > 0)
+    return run_command(command_parser("webcam", script=True), run, argv)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,11 @@ class DenseInverse:
         self.rank = 0
 
     @property
+    def product_dtype(self) -> torch.dtype:
+        """Type in which gradients are multiplied."""
+        return self.dtype
+
+    @property
     def nbytes(self) -> int:
         """Bytes held by the matrix."""
         return self.matrix.nbytes

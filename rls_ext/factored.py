@@ -22,7 +22,7 @@ from torch import Tensor
 from .basis import OrthonormalBasis, PFactors, principal_directions
 from .errors import ForgettingOverflowError, StateMismatchError
 from .square_root import SquareRootCore
-from .truncation import ErrorBound, complement_reflection, rank_within, slack_of
+from .truncation import ErrorBound, rank_within, slack_of, truncate
 
 
 class FactoredInverse:
@@ -43,13 +43,7 @@ class FactoredInverse:
         memory_budget: int | None = None,
         when_full: str = "shift",
     ) -> None:
-        """See ``InverseCorrelation``.
-
-        rank_tol: change of P, relative to |P|, below which a new direction is left out.
-        whole_from: rank at which the basis becomes the whole space, Q = I (default: when it is, at rank p).
-        memory_budget: bytes that this form may hold; None for as many as it takes to be exact.
-        when_full: what becomes of directions that do not fit, see ``InverseCorrelation``.
-        """
+        """See ``InverseCorrelation``. whole_from: rank from which on Q = I, the whole space (default: p)."""
         self.dim, self.delta, self.beta, self.dtype = dim, delta, beta, dtype
         self.rank_tol = (1e-14 if dtype == torch.float64 else 1e-7) if rank_tol is None else rank_tol
         self.whole_from = dim if whole_from is None else min(whole_from, dim)
@@ -80,10 +74,9 @@ class FactoredInverse:
 
     @property
     def may_look(self) -> bool:
-        """Whether to decide by numbers at once.
+        """Whether to decide by numbers at once: on an accelerator every update would wait for the device.
 
-        On an accelerator that would wait for the device at every update: there a row that says nothing new is stored as
-        zeros, and removed when memory runs out.
+        There a row that says nothing new is stored as zeros, and removed when memory runs out.
         """
         return self.device.type == "cpu"
 
@@ -105,6 +98,11 @@ class FactoredInverse:
         return basis + self._core.nbytes + (0 if self._middle is None else self._middle.nbytes)
 
     @property
+    def product_dtype(self) -> torch.dtype:
+        """Type in which gradients are multiplied."""
+        return torch.float64 if self.dtype == torch.float64 else torch.float32
+
+    @property
     def works_in_place(self) -> bool:
         """Whether ``precondition`` may write to what it multiplies."""
         return self._basis is not None
@@ -112,14 +110,11 @@ class FactoredInverse:
     @property
     def row_cost(self) -> int:
         """Multiplications for one row of a gradient."""
-        return self.rows * self.rows + (0 if self._basis is None else 2 * self.rows * self.dim)
+        return self.rows**2 + (0 if self._basis is None else 2 * self.rows * self.dim)
 
     def update(self, block: Tensor) -> None:
-        """Phi <- beta Phi + X^T X for a block (b, p): one forgetting step, then all inputs at once.
-
-        Under a budget the inputs of a large block follow each other, as many at once as there is room for.
-        """
-        self._refuse_overflow(self._log_sigma + math.log(self.beta))
+        """Phi <- beta Phi + X^T X for a block (b, p): one forgetting step, then as many inputs at once as fit."""
+        self._refuse_overflow()
         step = len(block) if self.max_rank == self.dim else slack_of(self.max_rank, self.when_full)
         for start in range(0, len(block), step):
             self._take_in(block[start : start + step], 1.0 if start else self.beta)
@@ -188,31 +183,18 @@ class FactoredInverse:
 
     def _truncate(self, rows: int) -> None:
         """Keep the ``rows`` directions in which P differs most from alpha I, see ``truncation.py``."""
-        values, dropped = self._core.largest(self.rows - rows)
-        sigma = math.exp(self._log_sigma)
-        half = max(1.0 / float(values[0]) - sigma, 0.0) / 2
-        normals, weights = complement_reflection(dropped)
         assert self._basis is not None
-        self._basis.reflect(normals, weights, rows)
-        self._core.reflect(normals, weights, rows)
+        sigma = truncate(self._basis, self._core, rows, math.exp(self._log_sigma), self.bound, self.when_full)
+        self._log_sigma, self._middle = math.log(sigma), None
         self.truncations += 1
-        self._middle = None
-        relative = half / sigma * (1.0 + self.bound.raised)  # sigma = (1 + raised) sigma_0
-        if self.when_full == "forget":
-            self.bound.forget(2 * relative)
-            return
-        self._core.lower(half)
-        self.bound.give_up(relative)
-        self._log_sigma = math.log(sigma + half)
 
-    def _refuse_overflow(self, log_sigma: float) -> None:
-        limit = math.log(torch.finfo(self.dtype).max) - 1.0
-        fits = True
-        if self._basis is not None:
-            fits = -log_sigma < limit
-        elif self.beta < 1.0 and self.may_look:
-            fits = math.log(float(self._core.inverse.diagonal().max())) - math.log(self.beta) < limit
-        if not fits:
+    def _refuse_overflow(self) -> None:
+        largest = -self._log_sigma  # logarithm of P's largest entry
+        if self._basis is None:
+            if self.beta == 1.0 or not self.may_look:
+                return
+            largest = math.log(float(self._core.inverse.diagonal().max()))
+        if largest - math.log(self.beta) >= math.log(torch.finfo(self.dtype).max) - 1.0:
             raise ForgettingOverflowError(self.dtype, self.beta)
 
     def _remove_zero_rows(self) -> None:
@@ -254,45 +236,37 @@ class FactoredInverse:
         return ((rest * self._alpha + sh @ self._basis.exact()) / (self.beta + quadratic))[0]
 
     def precondition(self, gradient: Tensor, out: Tensor | None = None) -> Tensor:
-        """g P for g (m, p) in the dtype of P; ``out`` (m, p) of that dtype may be used for it."""
+        """g P for g (m, p) of ``product_dtype``; ``out`` (m, p) of that dtype may be used for it."""
         if self._core.size == 0:
             return torch.mul(gradient, self._alpha, out=out)
         middle = self._middle if self._middle is not None else self._make_middle()
-        g = gradient.to(middle.dtype)
-        same = g.dtype == gradient.dtype
-        memory = out if same else None
-        q = None if self._basis is None else self._basis.matrix
-        if q is None:
-            product = torch.mm(g, middle, out=memory)
-        elif g.shape[0] == 1:
-            product = torch.addmv(g[0], q.T, middle @ (q @ g[0]), beta=self._alpha, alpha=-1).unsqueeze(0)
-        else:
-            product = torch.addmm(g, (g @ q.T) @ middle, q, beta=self._alpha, alpha=-1, out=memory)
-        return product if same else product.to(gradient.dtype)
+        if self._basis is None:
+            return torch.mm(gradient, middle, out=out)
+        q = self._basis.matrix
+        if len(gradient) == 1:
+            row = gradient[0]
+            return torch.addmv(row, q.T, middle @ (q @ row), beta=self._alpha, alpha=-1).unsqueeze(0)
+        return torch.addmm(gradient, (gradient @ q.T) @ middle, q, beta=self._alpha, alpha=-1, out=out)
 
     def _make_middle(self) -> Tensor:
-        stored = torch.float64 if self.dtype == torch.float64 else torch.float32
-        if self._basis is None:
-            self._middle = self._core.inverse.to(stored)
-        else:
-            self._middle = (-self._core.inverse).to(stored)
-            self._middle.diagonal().copy_(self._alpha - self._core.inverse.diagonal())
+        inverse = self._core.inverse
+        self._middle = (inverse if self._basis is None else -inverse).to(self.product_dtype)
+        if self._basis is not None:
+            self._middle.diagonal().copy_(self._alpha - inverse.diagonal())
         return self._middle
 
     def dense(self) -> Tensor:
         """P as a (p, p) matrix, computed in the core's precision for moderate p."""
         if self._basis is None:
             return self._core.inverse.to(self.dtype, copy=True)
-        exact = self.dim <= 2048 or self.dtype == torch.float64
-        q = self._basis.exact() if exact else self._basis.matrix
+        q = self._basis.exact() if self.dim <= 2048 or self.dtype == torch.float64 else self._basis.matrix
         return PFactors(self._alpha, q, self._core.inverse.to(q.dtype)).dense().to(self.dtype)
 
     def state(self) -> dict[str, Any]:
         """Tensors and numbers that restore this form."""
         self._remove_zero_rows()
-        basis = None if self._basis is None else self._basis.exact()
-        numbers = {"log_sigma": self._log_sigma, "bound": self.bound.state()}
-        return {"basis": basis, "root": self._core.root.clone(), **numbers}
+        basis, root = None if self._basis is None else self._basis.exact(), self._core.root.clone()
+        return {"basis": basis, "root": root, "log_sigma": self._log_sigma, "bound": self.bound.state()}
 
     def load(self, state: dict[str, Any]) -> None:
         """Restore from ``state()``."""

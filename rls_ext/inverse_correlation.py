@@ -197,10 +197,10 @@ class InverseCorrelation:
             raise ShapeError(f"g must be (..., {self.dim}), got {tuple(g.shape)}")
         if out is not None and (out.shape != g.shape or out.dtype != g.dtype):
             raise ShapeError(f"out must be {tuple(g.shape)} {g.dtype} as g is, got {tuple(out.shape)} {out.dtype}")
-        rows = g.detach().reshape(-1, self.dim).to(self.dtype)
+        rows = g.detach().reshape(-1, self.dim).to(self._impl.product_dtype)
         if out is None:
             return self._impl.precondition(rows).to(g.dtype).view(g.shape)
-        fits = out.dim() == 2 and out.dtype == self.dtype
+        fits = out.dim() == 2 and out.dtype == rows.dtype
         if out.data_ptr() == rows.data_ptr():
             fits = fits and self._impl.works_in_place
         product = self._impl.precondition(rows, out if fits else None).reshape(g.shape)

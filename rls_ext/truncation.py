@@ -5,7 +5,7 @@ as robust frequent directions do it (Luo et al., 2019, after Ghashami et al., 20
 Phi' - sigma I among them, those given up, like all directions never seen, get the eigenvalue sigma + rho/2, and those
 kept lose rho/2: no vector's energy changes by more than rho/2, either way. Each time the trace of Phi' - sigma I
 loses rho for every row kept, so the sum of all rho is at most the energy of the inputs outside their best k directions,
-divided by (rows kept + 1 - k), whatever k: a stream of numerically low rank costs next to nothing, for ever.
+divided by (rows kept + 1 - k), whatever k: a stream of numerically low rank costs next to nothing, forever.
 
 The exact Phi and sigma_0 = delta beta^n are never seen again, but numbers h, l are kept for which, in the order of
 positive semidefinite matrices,
@@ -34,8 +34,9 @@ import math
 import torch
 from torch import Tensor
 
-from .basis import bytes_per_row
+from .basis import OrthonormalBasis, bytes_per_row
 from .errors import HyperparameterError
+from .square_root import SquareRootCore
 
 _LEAST_RANK = 2
 # A truncation makes room for this part of the rank, so that its cost is spread over as many updates. Sharing keeps
@@ -103,6 +104,24 @@ class ErrorBound:
     def state(self) -> dict[str, float]:
         """What restores it, as keyword arguments."""
         return {"shifted": self.shifted, "raised": self.raised, "left_out": float(self.left_out)}
+
+
+def truncate(
+    basis: OrthonormalBasis, core: SquareRootCore, rows: int, sigma: float, bound: ErrorBound, when_full: str
+) -> float:
+    """Keep the ``rows`` directions in which P differs most from I / sigma; returns the new sigma."""
+    values, dropped = core.largest(core.size - rows)
+    half = max(1.0 / float(values[0]) - sigma, 0.0) / 2
+    normals, weights = complement_reflection(dropped)
+    basis.reflect(normals, weights, rows)
+    core.reflect(normals, weights, rows)
+    relative = half / sigma * (1.0 + bound.raised)  # sigma = (1 + raised) sigma_0
+    if when_full == "forget":
+        bound.forget(2 * relative)
+        return sigma
+    core.lower(half)
+    bound.give_up(relative)
+    return sigma + half
 
 
 def complement_reflection(dropped: Tensor) -> tuple[Tensor, Tensor]:

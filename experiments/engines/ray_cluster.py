@@ -6,7 +6,6 @@ gives its tasks to another node, and what was finished stays.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -83,15 +82,3 @@ class RayPool:
         except self._ray.exceptions.RayError as failure:
             return Outcome(task, error=f"Ray could not run the task: {type(failure).__name__}: {failure}\n")
         return Outcome(task, seconds, error)
-
-
-def wait_for_nodes(nodes: int, seconds: float = 60.0, *, exactly: bool = False) -> int:
-    """Waits until a cluster has this many living nodes (or more, unless ``exactly``), and says how many it has."""
-    import ray
-
-    deadline = time.monotonic() + seconds
-    while True:
-        alive = sum(node["Alive"] for node in ray.nodes())
-        if alive == nodes or (alive > nodes and not exactly) or time.monotonic() > deadline:
-            return alive
-        time.sleep(0.5)

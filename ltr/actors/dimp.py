@@ -22,11 +22,6 @@ class DimpLossWeights:
     initial: float = 100.0  # classification with the initialiser's filter
     iterates: float = 400.0  # mean over the filters in between
 
-    @classmethod
-    def only_overlap(cls) -> DimpLossWeights:
-        """For training the IoU-Net alone."""
-        return cls(overlap=1.0, final=0.0, initial=0.0, iterates=0.0)
-
 
 class DimpActor(nn.Module):
     """Maps a batch to its loss and to numbers for the log.

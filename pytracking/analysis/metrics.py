@@ -12,9 +12,6 @@ from numpy.typing import ArrayLike
 import ltr.overlap
 from ltr.errors import UserError
 
-PIXEL_THRESHOLDS = np.arange(51.0)  # centre error in pixels: 0, 1, ..., 50
-NORMALISED_THRESHOLDS = np.arange(51.0) / 100.0  # centre error over the target's size: 0, 0.01, ..., 0.5
-
 
 def as_boxes(boxes: ArrayLike, what: str = "boxes") -> np.ndarray:
     """Boxes as float64, or a ValueError that says what is wrong with their shape."""

@@ -1,10 +1,14 @@
 """The commands of ``pytracking``; each is imported only when it is asked for."""
 from __future__ import annotations
 
+import argparse
 import importlib
+from collections.abc import Callable
 from typing import Any
 
+from ltr.errors import exit_code
 from pytracking.cli.parser import CommandParser
+from pytracking.utils.notices import show_warnings_plainly
 
 COMMANDS = {
     "run": "run a tracker on a dataset, and show its scores",
@@ -38,13 +42,20 @@ def command_module(command: str) -> Any:
     return importlib.import_module(SCRIPTS.get(command, f"pytracking.cli.{command}"))
 
 
-def command_parser(command: str) -> CommandParser:
-    """The parser of a command."""
+def command_parser(command: str, *, script: bool = False) -> CommandParser:
+    """The parser of a command; ``script``: it was started by its own file, whose name the usage then shows."""
     text = COMMANDS[command]
     parser = CommandParser(
-        prog=f"pytracking {command}",
+        prog=None if script else f"pytracking {command}",
         description=f"{text[0].upper()}{text[1:]}.",
         tracker_first=command in TRACKER_FIRST,
     )
     command_module(command).add_arguments(parser)
     return parser
+
+
+def run_command(parser: CommandParser, run: Callable[[argparse.Namespace], int | None], argv: list[str] | None) -> int:
+    """Parses the arguments, calls ``run`` with them and returns the exit code; ``--debug`` shows tracebacks."""
+    args = parser.parse_args(argv)
+    show_warnings_plainly()
+    return exit_code(lambda: run(args), debug=bool(getattr(args, "debug", False)))

@@ -9,8 +9,6 @@ import sys
 from collections.abc import Container, Iterator, Sequence
 from typing import Any, NoReturn
 
-TRACKER_HELP = "tracker/parameters[@network][#run], e.g. rls_dimp/default; or as two words"
-PARAMETERS_HELP = "where they are a word of their own"
 # What options are called in pytracking's scripts and in older versions; where a command has no such option itself.
 OTHER_NAMES = {
     "--dataset-name": "--dataset",

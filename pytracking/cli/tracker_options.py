@@ -3,14 +3,28 @@ from __future__ import annotations
 
 import argparse
 import ast
-import sys
 from typing import Any
 
 from ltr.errors import UserError
 from pytracking.cli.computing import add_computing_options, apply_computing_options
 from pytracking.evaluation.environment import apply_flags
 
-VISDOM = "Visdom is not used here: --debug writes views as files, and `pytracking serve` shows tracking in the browser"
+TRACKER_HELP = "tracker/parameters[@network][#run], e.g. rls_dimp/default; or as two words"
+PARAMETERS_HELP = "where they are a word of their own"
+
+
+def add_tracker_arguments(parser: argparse.ArgumentParser, **optional: Any) -> None:
+    """Adds the tracker and its parameters; ``optional``: what argparse takes where parameters may be left out."""
+    parser.add_argument("tracker_name", metavar="TRACKER", help=TRACKER_HELP)
+    parser.add_argument("tracker_param", metavar="PARAMETERS", help=PARAMETERS_HELP, **optional)
+
+
+def add_running_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what holds for every run on a dataset."""
+    parser.add_argument("--workers", type=int, default=0, help="processes; 0: in this one (default)")
+    parser.add_argument("--rerun", action="store_true", help="compute results again that are there already")
+    parser.add_argument("--overwrite", action="store_true", help="move results of other settings or data away first")
+    parser.add_argument("--results_path", help="folder of result files")
 
 
 def add_tracker_options(parser: argparse.ArgumentParser) -> None:
@@ -52,21 +66,3 @@ def parse_overrides(assignments: list[str]) -> dict[str, Any]:
         except (ValueError, SyntaxError):
             overrides[name] = text
     return overrides
-
-
-def add_visdom_options(parser: argparse.ArgumentParser) -> None:
-    """Accepts the flags that pytracking's scripts have for Visdom."""
-    for name in ("--use_visdom", "--visdom_server", "--visdom_port"):
-        parser.add_argument(name, default=None, metavar="IGNORED", help=argparse.SUPPRESS)
-
-
-def visdom_info(args: argparse.Namespace) -> dict[str, Any] | None:
-    """What was asked of Visdom; None if nothing was."""
-    asked = {"use_visdom": args.use_visdom, "server": args.visdom_server, "port": args.visdom_port}
-    return asked if any(value is not None for value in asked.values()) else None
-
-
-def note_visdom(info: dict[str, Any] | None) -> None:
-    """Says what takes Visdom's place to somebody who asks for it."""
-    if info and str(info.get("use_visdom", True)) not in ("False", "0"):
-        print(f"note: {VISDOM}", file=sys.stderr)

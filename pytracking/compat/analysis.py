@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.analysis import plot_results as ours
 from pytracking.analysis.evaluate import Evaluation
 from pytracking.analysis.playback import write_page
@@ -52,7 +53,7 @@ def print_results_per_attribute(
     for attribute, sequences in datasets.items():
         evaluation = ours.evaluate_results(trackers, list(sequences), merge_results, **kwargs)
         scores = [float(np.mean(evaluation.summary(each).auc)) for each in evaluation.trackers]
-        table.header = ["Attribute", "Sequences", *evaluation.names]
+        table.header = ["Attribute", "Sequences", *(each.name for each in evaluation.trackers)]
         table.rows.append([attribute, len(evaluation.sequences), *(Number(score, decimals=3) for score in scores)])
     print(table)
     return table
@@ -75,11 +76,20 @@ def plot_got_success(trackers: Iterable[Tracker], report_name: str) -> Path:
     figure = Figure(figsize=(5, 4), layout="constrained")
     axes = figure.add_subplot(xlabel="Overlap threshold", ylabel="Success rate", title=report_name)
     for tracker in trackers:
-        file = folder / f"{tracker.display_name.replace('/', '_')}.json"
-        (report,) = json.loads(file.read_text(encoding="utf-8")).values()
-        curve = np.asarray(report["succ_curve"])
+        curve = _got_curve(folder / f"{tracker.display_name.replace('/', '_')}.json")
         axes.plot(np.linspace(0, 1, curve.size), curve, label=f"{tracker.display_name} [{curve.mean():.3f}]")
     axes.legend()
     path = env_settings().require("result_plot_path", "plots") / report_name / "got10k_success.png"
     save_figure(figure, path)
     return path
+
+
+def _got_curve(file: Path) -> np.ndarray:
+    """The success rates in a report of GOT-10k's server, which has one entry, the tracker's."""
+    if not file.exists():
+        raise UserError(f"there is no {file}: save the report of GOT-10k's server under this name")
+    try:
+        (report,) = json.loads(file.read_text(encoding="utf-8")).values()
+        return np.asarray(report["succ_curve"], dtype=float)
+    except (ValueError, AttributeError, TypeError, KeyError) as error:
+        raise UserError(f"{file} is no report of GOT-10k's server: it has no single entry with 'succ_curve'") from error

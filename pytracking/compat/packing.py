@@ -4,15 +4,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytracking.evaluation import Tracker, get_dataset
-from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.run_folders import list_runs
 from pytracking.evaluation.submission import FORMATS, pack
 
 
 def pack_got10k_results(tracker_name: str, param_name: str, output_name: str) -> Path:
     """GOT-10k's zip of up to three runs."""
-    runs = list_runs(env_settings().results_path / tracker_name, param_name)
-    trackers = [Tracker(tracker_name, param_name, run_id) for run_id in runs or [None]]
+    folder = Path(Tracker(tracker_name, param_name).results_dir)  # may name the network too
+    trackers = [Tracker(tracker_name, param_name, run_id) for run_id in list_runs(folder.parent, folder.name) or [None]]
     return _pack("got10k", trackers, output_name)
 
 
@@ -33,6 +32,6 @@ def pack_lasot_results(
 def _pack(benchmark: str, trackers: list[Tracker], output_name: str | None) -> Path:
     kind = FORMATS[benchmark]
     name = output_name or f"{trackers[0].name}_{trackers[0].results_dir.name}"
-    output = Path(name).with_suffix(kind.suffix) if kind.suffix else Path(name)
+    output = Path(name if name.endswith(kind.suffix) else name + kind.suffix)
     runs = [Path(tracker.results_dir) for tracker in trackers[: kind.most_runs]]
     return pack(benchmark, runs, get_dataset(kind.datasets[0]), output).path

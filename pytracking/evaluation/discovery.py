@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -53,16 +54,38 @@ def check_exists(tracker: str, parameter: str) -> None:
 
 
 def load_parameters(tracker: str, parameter: str) -> Any:
-    """What a parameter file says (:class:`pytracking.tracker.base.TrackerParams`)."""
+    """What a parameter file says (:class:`pytracking.tracker.base.TrackerParams`).
+
+    Raises:
+        UserError: if it says nothing.
+    """
     _package("tracker")
     _package("parameter")
-    return importlib.import_module(f"pytracking.parameter.{tracker}.{parameter}").parameters()
+    module = importlib.import_module(f"pytracking.parameter.{tracker}.{parameter}")
+    params = _function(module, "parameters")()
+    if params is None:
+        raise UserError(f"{module.__file__}: parameters() returns nothing; let it end with 'return params'")
+    return params
 
 
 def tracker_class(tracker: str) -> type:
-    """The class of a tracker (:class:`pytracking.tracker.base.BaseTracker`)."""
+    """The class of a tracker (:class:`pytracking.tracker.base.BaseTracker`).
+
+    Raises:
+        UserError: if its folder names none.
+    """
     _package("tracker")
-    return importlib.import_module(f"pytracking.tracker.{tracker}").get_tracker_class()
+    module = importlib.import_module(f"pytracking.tracker.{tracker}")
+    found = _function(module, "get_tracker_class")()
+    if not isinstance(found, type):
+        raise UserError(f"{module.__file__}: get_tracker_class() must return the tracker's class, not {found!r}")
+    return found
+
+
+def _function(module: ModuleType, name: str) -> Callable[[], Any]:
+    if not callable(getattr(module, name, None)):
+        raise UserError(f"{module.__file__} has no function {name}(), by which a tracker is found here")
+    return getattr(module, name)
 
 
 def _package(kind: str) -> ModuleType:

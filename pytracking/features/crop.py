@@ -1,7 +1,7 @@
 """Cutting a patch out of a frame, and knowing exactly where it came from.
 
 Two conventions exist for the corners of a crop of ``n`` pixels around a pixel ``c``, and trackers built on them differ
-by up to half a pixel a frame:
+by up to half a pixel per frame:
 
 * ``"new"`` (current pytracking on torch 2): ``c - (n - 1) / 2 .. c + n / 2 + 1`` with true division. The corners carry
   halves; the pixels that are read start and end at the corners truncated toward zero.
@@ -10,7 +10,7 @@ by up to half a pixel a frame:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import cv2
 import numpy as np
@@ -47,16 +47,7 @@ class Crop:
 
 
 def sample_patch(
-    image: np.ndarray,
-    center: np.ndarray,
-    scale: float,
-    output_size: np.ndarray,
-    *,
-    convention: Convention = "new",
-    border: BorderMode = "replicate",
-    max_scale_change: float | None = None,
-    device: torch.device | str = "cpu",
-    fast: bool = False,
+    image: np.ndarray, center: np.ndarray, scale: float, output_size: np.ndarray, **options: Any
 ) -> tuple[torch.Tensor, Crop]:
     """Cuts ``scale * output_size`` pixels around ``center`` and resizes them to ``output_size``.
 
@@ -65,13 +56,7 @@ def sample_patch(
         center: (y, x) in the frame; its fraction is dropped.
         scale: frame pixels per patch pixel.
         output_size: (h, w) of the patch.
-        convention: how the corners are rounded, see the module's text.
-        border: what to do where the crop leaves the frame. ``replicate`` repeats the edge; ``inside`` shrinks and moves
-            the crop until it fits; ``inside_major`` until its longer relative side fits, the rest being replicated.
-        max_scale_change: the inside modes shrink the crop at most by this factor; None for no limit.
-        device: where the patch is wanted; the crop travels there as bytes, before it is resized.
-        fast: resize with OpenCV where the device is a CPU: a seventh of torch's time, and closer to the exact numbers,
-            since torch rounds the coordinates to single precision; the pixels (0..255) differ by less than 0.01.
+        options: keywords of :func:`sample_rectangle`.
 
     Returns:
         The patch (1, 3, h, w), float32 in 0..255, in channels-last memory; and where it lies in the frame.
@@ -79,18 +64,7 @@ def sample_patch(
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
         raise ValueError(f"image must be an RGB uint8 array (h, w, 3), got {image.dtype} {image.shape}")
     output_size = np.asarray(output_size, dtype=np.int64)
-    size = np.float32(scale) * output_size.astype(np.float32)
-    return sample_rectangle(
-        image,
-        center,
-        size,
-        output_size,
-        convention=convention,
-        border=border,
-        max_scale_change=max_scale_change,
-        device=device,
-        fast=fast,
-    )
+    return sample_rectangle(image, center, np.float32(scale) * output_size.astype(np.float32), output_size, **options)
 
 
 def sample_rectangle(
@@ -109,14 +83,16 @@ def sample_rectangle(
 
     Args:
         image: (h, w, 3) of any type.
-        center: see :func:`sample_patch`, as for everything that is not here.
+        center: (y, x) in the frame; its fraction is dropped.
         size: (h, w) in frame pixels, float32.
         output_size: (h, w) of the patch, int64; None leaves the pixels as they are.
-        convention: of the corners.
-        border: what to do where the rectangle leaves the frame.
-        max_scale_change: of the inside modes.
-        device: where the patch is wanted.
-        fast: resize with OpenCV.
+        convention: how the corners are rounded, see the module's text.
+        border: what to do where the crop leaves the frame. ``replicate`` repeats the edge; ``inside`` shrinks and moves
+            the crop until it fits; ``inside_major`` until its longer relative side fits, the rest being replicated.
+        max_scale_change: the inside modes shrink the crop at most by this factor; None for no limit.
+        device: where the patch is wanted; the crop travels there as bytes, before it is resized.
+        fast: resize with OpenCV where the device is a CPU: a seventh of torch's time, and closer to the exact numbers,
+            since torch rounds the coordinates to single precision; the pixels (0..255) differ by less than 0.01.
     """
     _check_choices(convention, border)
     if border != "replicate":

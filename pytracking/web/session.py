@@ -49,7 +49,7 @@ class TrackingSession:
 
     @property
     def running(self) -> bool:
-        return self._thread.is_alive()
+        return self._thread.is_alive() and self.run.ended is None  # the page may start again as soon as it is told
 
     def end(self) -> None:
         """Stops the thread; returns when it has ended, at most after one frame."""

@@ -89,9 +89,10 @@ def test_success_curve_against_a_table(overlaps: np.ndarray, inclusive: bool) ->
 
 @given(arrays(np.float64, st.integers(1, 60), elements=some_errors))
 def test_precision_curve_against_a_table(errors: np.ndarray) -> None:
+    pixels = np.arange(51.0)
     with np.errstate(invalid="ignore"):
-        expected = (errors[:, None] <= metrics.PIXEL_THRESHOLDS).mean(axis=0)
-    np.testing.assert_allclose(metrics.precision_curve(errors, metrics.PIXEL_THRESHOLDS), expected, atol=1e-15)
+        expected = (errors[:, None] <= pixels).mean(axis=0)
+    np.testing.assert_allclose(metrics.precision_curve(errors, pixels), expected, atol=1e-15)
 
 
 def test_thresholds_and_areas() -> None:

@@ -18,9 +18,9 @@ def test_presence_by_hand() -> None:
     said[90] = False
     counts = long_term.presence_counts(prediction, said, truth, [0, 30, 60, 80, 90], [True, True, True, False, False])
     assert counts == long_term.PresenceCounts(found=1, present=2, reported_absent=1, absent=2)
-    assert (counts.tpr, counts.tnr, counts.gm) == (0.5, 0.5, 0.5)
+    assert (counts.tpr, counts.tnr) == (0.5, 0.5)
     always = long_term.presence_counts(prediction, None, truth, [0, 30, 60, 80, 90], [True, True, True, False, False])
-    assert always.tnr == 0.0 and always.gm == 0.0 and always.max_gm == pytest.approx(np.sqrt(0.5) / 2)
+    assert always.tnr == 0.0 and always.max_gm == pytest.approx(np.sqrt(0.5) / 2)
     assert long_term.pool([counts, always]).present == 4
 
 
@@ -30,7 +30,7 @@ def test_oracle_scores_exactly_one() -> None:
     prediction = np.where(np.isnan(truth), 1.0, truth)
     said = np.arange(61) < 60
     counts = long_term.presence_counts(prediction, said, truth, [0, 30, 60], [True, True, False], image_size=(100, 80))
-    assert counts.tpr == counts.tnr == counts.gm == counts.max_gm == 1.0
+    assert counts.tpr == counts.tnr == counts.max_gm == 1.0
 
 
 @given(st.floats(0, 1), st.floats(0, 1))

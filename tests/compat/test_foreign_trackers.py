@@ -8,18 +8,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import pytracking
 from ltr.errors import UserError
 from pytracking.analysis.extract_results import extract_results
+from pytracking.analysis.metrics import overlap
 from pytracking.evaluation import Tracker, get_dataset
 from pytracking.evaluation.discovery import parameter_names, tracker_names
+from pytracking.evaluation.multi_object_wrapper import MultiObjectWrapper
 from pytracking.evaluation.results import read_boxes, read_scores, scores_file
 from pytracking.evaluation.run_record import read_record
+from pytracking.evaluation.sequence import Sequence
 from pytracking.run_tracker import run_tracker
 from tests.evaluation.conftest import write_sequence
 
 FOREIGN = Path(__file__).parent / "foreign"
+OWN = ("colour_mean", "net_filter", "state_filter")
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +37,7 @@ def own_folder(tmp_path, monkeypatch):
     for package in map(importlib.import_module, ("pytracking.tracker", "pytracking.parameter")):
         monkeypatch.setattr(package, "__path__", list(package.__path__))
     yield tmp_path / "mine"
-    for name in [name for name in sys.modules if "colour_mean" in name or "net_filter" in name]:
+    for name in [name for name in sys.modules if any(own in name for own in OWN)]:
         del sys.modules[name]
 
 
@@ -44,7 +49,7 @@ def data(tmp_path) -> str:
 
 
 def test_they_are_found_beside_ours():
-    assert {"colour_mean", "net_filter", "rls_dimp"} <= set(tracker_names())
+    assert {*OWN, "rls_dimp"} <= set(tracker_names())
     assert parameter_names("colour_mean") == ["default"]
 
 
@@ -91,6 +96,34 @@ def test_a_tracker_on_the_bundled_network(data):
     assert np.isfinite(output["object_presence_score"][1:]).all()
 
 
+def test_a_tracker_with_a_memory_a_state_and_box_refinement():
+    """As much of the interface as KYS uses: augmentations, memory, filter optimizer, relative boxes."""
+    whole = get_dataset("demo")["car"]
+    sequence = Sequence("car", whole.frames[:10], "demo", whole.ground_truth_rect[:10])
+    output = Tracker("state_filter", "default").run_sequence(sequence)
+    overlaps = overlap(np.array(output["target_bbox"]), sequence.ground_truth_rect)
+    assert overlaps.min() > 0.7, "a broken part (augmentation, memory, filter or box) loses more"
+    assert np.isfinite(output["object_presence_score"][1:]).all()
+
+
+def test_several_objects_of_such_a_tracker_are_those_of_single_runs():
+    whole = get_dataset("demo")["car"]
+    frames = [whole.load_frame(index) for index in range(3)]
+    boxes = {"a": whole.ground_truth_rect[0].tolist(), "b": [20.0, 30.0, 60.0, 50.0]}
+
+    def run(wanted):
+        torch.manual_seed(0)  # of its dropout
+        params = Tracker("state_filter", "default").get_parameters()
+        tracker = MultiObjectWrapper(Tracker("state_filter", "default").tracker_class, params)
+        info = {"init_bbox": wanted, "init_object_ids": list(wanted), "object_ids": list(wanted)}
+        tracker.initialize(frames[0], info)
+        return [tracker.track(frame)["target_bbox"] for frame in frames[1:]]
+
+    together, alone = run(boxes), run({"a": boxes["a"]})
+    assert [set(one) for one in together] == [{"a", "b"}] * 2
+    assert [one["a"] for one in together] == [one["a"] for one in alone]
+
+
 def test_in_ones_own_program_and_several_at_once(data):
     sequence = get_dataset(data)[0]
     targets = pytracking.load("colour_mean").several()
@@ -121,6 +154,34 @@ def test_in_the_vot_toolkit(tmp_path):
 def test_a_name_that_exists_here_is_refused(own_folder):
     (own_folder / "tracker" / "colour_mean").rename(own_folder / "tracker" / "dimp")
     with pytest.raises(UserError, match="tracker 'dimp' here already; rename"):
+        tracker_names()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "says"),
+    [
+        ("tracker/colour_mean/__init__.py", "", r"__init__\.py has no function get_tracker_class\(\)"),
+        ("tracker/colour_mean/__init__.py", "def get_tracker_class():\n    return 3", "the tracker's class, not 3"),
+        ("parameter/colour_mean/default.py", "params = 1", r"default\.py has no function parameters\(\)"),
+        ("parameter/colour_mean/default.py", "def parameters():\n    pass", "returns nothing"),
+    ],
+)
+def test_a_part_that_is_missing_is_named(own_folder, file, text, says):
+    (own_folder / file).write_text(text)
+    with pytest.raises(UserError, match=says):
+        Tracker("colour_mean", "default").create_tracker()
+
+
+def test_names_that_do_not_exist_are_answered_with_those_that_do():
+    with pytest.raises(UserError, match="no tracker 'color_mean'. Did you mean 'colour_mean'"):
+        Tracker("color_mean", "default")
+    with pytest.raises(UserError, match="called 'defualt'. Did you mean 'default'"):
+        Tracker("colour_mean", "defualt")
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTRACKING_TRACKER_PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match=r"tracker_path: .*nowhere"):
         tracker_names()
 
 

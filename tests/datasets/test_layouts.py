@@ -1,60 +1,14 @@
 """Every loader on a miniature copy of its benchmark's layout, odd corners included."""
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 
 from pytracking.evaluation.datasets import base
 from pytracking.evaluation.datasets.registry import DATASETS
-
-WIDTH, HEIGHT = 40, 30
-
-
-@pytest.fixture(scope="session")
-def picture() -> bytes:
-    return cv2.imencode(".jpg", np.full((HEIGHT, WIDTH, 3), 128, np.uint8))[1].tobytes()
-
-
-@pytest.fixture
-def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder of sequence lists in place of the package's own."""
-    folder = tmp_path / "lists"
-    folder.mkdir()
-    monkeypatch.setattr(base, "LISTS", folder)
-    return folder
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "data"
-    folder.mkdir()
-    return folder
-
-
-def load(name: str, root: Path):
-    entry = DATASETS[name]
-    return importlib.import_module(f"pytracking.evaluation.datasets.{entry.module}").load(root, entry.variant)
-
-
-def add_frames(folder: Path, numbers: range, picture: bytes, pattern: str = "{:04d}.jpg") -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for number in numbers:
-        (folder / pattern.format(number)).write_bytes(picture)
-
-
-def add_text(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
-
-
-def rows(count: int, separator: str = ",", start: int = 0) -> str:
-    """Boxes (start + i, 2, 10, 8), one per line."""
-    return "".join(separator.join(map(str, (start + i, 2, 10, 8))) + "\n" for i in range(count))
+from tests.datasets.miniature import add_frames, add_text, load, rows
 
 
 def test_otb_two_targets_frame_ranges_and_skipped_start(root: Path, lists: Path, picture: bytes) -> None:
@@ -225,6 +179,49 @@ def test_vot_polygons_and_older_layout(root: Path, lists: Path, picture: bytes) 
     assert ants.attributes["frame_tags"]["occlusion"].tolist() == [False, True]
     assert len(bag) == 3 and bag.ground_truth_rect[0].tolist() == [0, 2, 10, 8]
     assert load("vot17", root).names == ["vot17_ants1", "vot17_bag"]
+
+
+def test_vot_without_a_year_is_pytrackings(root: Path, lists: Path, picture: bytes) -> None:
+    add_text(lists / "vot18.txt", "bag\n")
+    add_frames(root / "bag" / "color", range(1, 4), picture, "{:08d}.jpg")
+    add_text(root / "bag" / "groundtruth.txt", rows(3))
+    (bag,) = load("vot", root)
+    assert (bag.name, bag.dataset, len(bag)) == ("bag", "vot", 3)
+
+
+def test_avist_flags_and_list(root: Path, picture: bytes) -> None:
+    for name, frames in (("zebra", 2), ("armed_robber", 3)):
+        add_frames(root / "sequences" / name, range(1, frames + 1), picture, "img_{:05d}.jpg")
+        add_text(root / "anno" / f"{name}.txt", rows(frames))
+        add_text(root / "full_occlusion" / f"{name}_full_occlusion.txt", "\n".join("010"[:frames]))
+        add_text(root / "out_of_view" / f"{name}_out_of_view.txt", "\n".join("001"[:frames]))
+    robber, zebra = load("avist", root)
+    assert (robber.name, robber.dataset, zebra.name) == ("armed_robber", "avist", "zebra")
+    assert [Path(frame).name for frame in robber.frames] == ["img_00001.jpg", "img_00002.jpg", "img_00003.jpg"]
+    assert robber.target_visible.tolist() == [True, False, False] and zebra.target_visible.tolist() == [True, False]
+    assert robber.ground_truth_rect.tolist() == [[0, 2, 10, 8], [1, 2, 10, 8], [2, 2, 10, 8]]
+    add_text(root / "out_of_view" / "zebra_out_of_view.txt", "0\n0\n0")
+    with pytest.raises(base.IncompleteDatasetError, match="zebra: 2 boxes, but 2 and 3 flags"):
+        load("avist", root)
+
+
+def test_lasots_extension_is_what_the_folder_holds(root: Path, picture: bytes) -> None:
+    for name, frames in (("skatingshoe-2", 2), ("atv-10", 3)):
+        folder = root / name.split("-")[0] / name
+        add_frames(folder / "img", range(1, frames + 1), picture, "{:08d}.jpg")
+        add_text(folder / "groundtruth.txt", rows(frames))
+        add_text(folder / "full_occlusion.txt", ",".join("010"[:frames]))
+        add_text(folder / "out_of_view.txt", ",".join("000"[:frames]))
+    atv, shoe = load("lasot_extension_subset", root)
+    assert (atv.name, atv.object_class, atv.dataset) == ("atv-10", "atv", "lasot_extension_subset")
+    assert atv.target_visible.tolist() == [True, False, True] and (shoe.name, len(shoe)) == ("skatingshoe-2", 2)
+    assert Path(atv.frames[2]).name == "00000003.jpg"
+
+
+@pytest.mark.parametrize("name", ["avist", "lasot_extension_subset"])
+def test_a_folder_of_something_else_is_named(name: str, root: Path) -> None:
+    with pytest.raises(base.IncompleteDatasetError, match=str(root)):
+        load(name, root)
 
 
 def test_incomplete_download_names_what_is_missing(root: Path, lists: Path, picture: bytes) -> None:

@@ -1,4 +1,4 @@
-"""One file has one meaning: `folder:`, VOT workspaces, training and results read numbers through the same functions."""
+"""One file has one meaning: `folder:`, VOT workspaces and results read numbers through the same functions."""
 from __future__ import annotations
 
 import warnings
@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ltr import sequence_files
-from ltr.dataset.folder import FolderVideos
 from pytracking.evaluation import get_dataset
 from pytracking.evaluation.datasets.base import read_numbers
 from pytracking.evaluation.datasets.folder import load_sequence
@@ -39,13 +38,11 @@ def readings(root: Path, origin: int) -> dict[str, tuple[list, list[str]]]:
     """Boxes and names of frames, by reader."""
     folder = get_dataset(f"folder:{root}?origin={origin}")[0]
     (source,) = find_sequences(root, origin)
-    videos = FolderVideos(root, origin=origin)
     alone = load_sequence(root / "car", "OTB", origin)
     return {
         "folder:": (folder.ground_truth_rect.tolist(), [Path(frame).name for frame in folder.frames]),
         "load_sequence": (alone.ground_truth_rect.tolist(), [Path(frame).name for frame in alone.frames]),
         "vot init": (list(map(list, source.regions)), [frame.name for frame in source.frames]),
-        "training": (videos.track(0).boxes.tolist(), [file.name for file in videos.some_files(every=1)]),
     }
 
 
@@ -60,7 +57,6 @@ def test_all_readers_agree(root: Path, origin: int) -> None:
 def test_the_default_is_as_written(root: Path) -> None:
     assert get_dataset(f"folder:{root}")[0].ground_truth_rect.tolist() == BOXES
     assert find_sequences(root)[0].regions == tuple(map(tuple, BOXES))
-    assert FolderVideos(root).track(0).boxes.tolist() == BOXES
 
 
 @pytest.mark.parametrize("name", ["folder:{}?origin=2", "folder:{}?orgin=1", "folder:{}?missing=skip", "demo?origin=1"])

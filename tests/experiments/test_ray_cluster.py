@@ -1,5 +1,6 @@
 """Two Ray nodes on this machine, one of which dies during the run: the results are those of the local engine."""
 import threading
+import time
 
 import pytest
 
@@ -9,7 +10,7 @@ from pytracking.experiments.selection import Selection, jobs_of
 
 ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 
-from pytracking.experiments.engines.ray_cluster import RayPool, wait_for_nodes  # noqa: E402
+from pytracking.experiments.engines.ray_cluster import RayPool  # noqa: E402
 
 
 @pytest.fixture
@@ -60,6 +61,16 @@ def test_a_node_that_dies_loses_nothing(experiment, results, cluster, monkeypatc
         assert wait_for_nodes(1, exactly=True) == 1, "the node is dead, and known to be"
     assert "6 sequences tracked" in summary and "0 failed" in summary
     assert boxes_by_run(jobs) == expected
+
+
+def wait_for_nodes(nodes: int, seconds: float = 60.0, *, exactly: bool = False) -> int:
+    """Waits until a cluster has this many living nodes (or more, unless ``exactly``), and says how many it has."""
+    deadline = time.monotonic() + seconds
+    while True:
+        alive = sum(node["Alive"] for node in ray.nodes())
+        if alive == nodes or (alive > nodes and not exactly) or time.monotonic() > deadline:
+            return alive
+        time.sleep(0.5)
 
 
 class KillAfterFirst:

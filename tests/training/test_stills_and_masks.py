@@ -12,8 +12,8 @@ from ltr.data.augmentation import Augmentation, covered, line_kernel
 from ltr.data.crops import CropGeometry, Jitter, box_in_crop, crop_region, jittered_region
 from ltr.dataset.base import DatasetNotFoundError
 from ltr.dataset.coco import CocoStills, coco_parts
-from ltr.dataset.folder import read_split
 from ltr.dataset.masks import MaskVideos, mask_box
+from ltr.dataset.split import read_split
 from ltr.dataset.stills import CubStills, StillParts, VocStills, is_usable
 
 SIZE = (200, 300)  # rows, columns

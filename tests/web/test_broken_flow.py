@@ -12,6 +12,7 @@ from pytracking.utils import video_writer  # noqa: E402
 from pytracking.utils.video_writer import VideoWriter  # noqa: E402
 from pytracking.web.app import create_app  # noqa: E402
 from pytracking.web.settings import WebSettings  # noqa: E402
+from tests.web.users import at_rest  # noqa: E402
 
 
 def test_space_after_track_pauses_and_does_not_start_again(open_page):
@@ -25,11 +26,8 @@ def test_space_after_track_pauses_and_does_not_start_again(open_page):
     if not page.state("state.paused"):  # the space came before the first frame
         page.keyboard.press("Space")
     page.until("state.paused")
-    page.wait_for_timeout(500)  # frames in flight arrive
-    frames = page.state("state.run.count")
-    page.wait_for_timeout(300)
-    assert page.state("state.run.count") == frames, "paused means that nothing moves"
-    assert page.state("state.run.id") == run
+    frames = at_rest(page) + 1  # paused means that nothing moves
+    assert page.state("[state.run.id, state.run.count]") == [run, frames]
     page.focus("#correct")  # the keys work while a button has the focus
     page.keyboard.press(".")
     page.until(f"state.run.count === {frames + 1}")
@@ -39,12 +37,12 @@ def test_space_after_track_pauses_and_does_not_start_again(open_page):
     page.until("!state.correcting && state.phase === 'running'")
     page.keyboard.press("Escape")
     page.until("state.phase === 'idle'")
-    assert "Stopped" in page.status
+    page.says("Stopped")
 
 
 def test_a_double_click_on_track_starts_one_run(open_page):
     page = open_page()
-    page.choose_demo("fish")
+    page.choose_demo("lantern_long")
     page.dblclick("#start")
     page.until("state.run?.count >= 5")
     page.click("#stop")
@@ -52,13 +50,18 @@ def test_a_double_click_on_track_starts_one_run(open_page):
     assert page.state("state.run.count") >= 5
 
 
-def test_a_box_drawn_on_a_later_frame_is_applied_there(open_page):
+def stopped_after_twelve(open_page):
     page = open_page()
-    page.choose_demo("fish")
+    page.choose_demo("lantern_long")
     page.track()
     page.until("state.run?.count >= 12")
     page.click("#stop")
     page.until("state.phase === 'idle'")
+    return page
+
+
+def test_a_box_drawn_on_a_later_frame_is_applied_there(open_page):
+    page = stopped_after_twelve(open_page)
     shown = page.state("state.shown")
     assert shown >= 11
     page.drag([100, 100, 60, 50])
@@ -70,18 +73,13 @@ def test_a_box_drawn_on_a_later_frame_is_applied_there(open_page):
 
 
 def test_changing_the_tracker_shows_no_box_of_another_frame(open_page):
-    page = open_page()
-    page.choose_demo("fish")
-    page.track()
-    page.until("state.run?.count >= 12")
-    page.click("#stop")
-    page.until("state.phase === 'idle'")
+    page = stopped_after_twelve(open_page)
     page.click("#setup-toggle")
-    page.wait_for_timeout(200)
+    page.drawn()
     picture = "document.getElementById('view-a').toDataURL()"
     before = page.evaluate(picture)
     page.select_option("#more", "opencv/mil")
-    page.wait_for_timeout(200)
+    page.until("trackingPage.chosen()[0] === 'opencv/mil'")
     assert page.evaluate(picture) == before
 
 
@@ -109,10 +107,11 @@ def test_the_servers_end_is_said_and_its_return_too(open_page, serve, tmp_path):
     page.choose_demo("lantern_long")
     page.track()
     page.until("state.run?.count >= 5")
+    page.expected = ("ERR_",)  # Chromium notes what is not answered
     page.server.end()
     page.until("state.phase === 'idle'")
-    assert "server has ended" in page.status and "frame" in page.status
-    assert page.is_enabled("#setup-toggle")
+    page.says("server has ended")
+    assert "at frame" in page.status and page.is_enabled("#setup-toggle")
     tracker = "identity/default"
     settings = WebSettings(uploads=tmp_path / "again", trackers=(tracker,), default_tracker=tracker)
     again = serve(create_app(settings), port=page.server.port)
@@ -120,7 +119,6 @@ def test_the_servers_end_is_said_and_its_return_too(open_page, serve, tmp_path):
     page.click("#setup-toggle")
     page.click("#start")
     page.until("state.run?.count >= 3 && !state.run.gone")
-    page.problems = [problem for problem in page.problems if "ERR_" not in problem]  # Chromium notes them
     page.goto("about:blank")
     again.end()
 
@@ -136,12 +134,12 @@ def test_a_video_that_is_gone_after_a_restart_is_named(open_page, serve, tmp_pat
     page.drag([20, 20, 40, 40])
     page.track()
     page.until("state.run?.count >= 3")
+    page.expected = ("ERR_",)  # Chromium notes what is not answered
     page.server.end()
     page.until("state.phase === 'idle'")
     serve(create_app(WebSettings(uploads=tmp_path / "again")), port=page.server.port)
     page.until("document.getElementById('status').textContent.includes('upload it again')")
     assert page.locator("#gallery button:has-text('mine.avi')").count() == 0, "the list is not stale"
-    page.problems = [problem for problem in page.problems if "ERR_" not in problem]
 
 
 def test_a_number_that_json_does_not_know_does_not_stop_the_page(open_page):
@@ -153,4 +151,5 @@ def test_a_number_that_json_does_not_know_does_not_stop_the_page(open_page):
     page.choose_demo("bird")
     page.track()
     page.until("state.run?.count >= 1 && state.phase === 'idle'")
-    assert page.state("state.run.count") == 150 and "Done" in page.status
+    page.says("Done")
+    assert page.state("state.run.count") == 150

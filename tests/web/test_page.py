@@ -9,15 +9,15 @@ pytest.importorskip("starlette", reason="the extra 'web' is not installed")
 
 from pytracking.evaluation import get_dataset  # noqa: E402
 from pytracking.evaluation.handle import TrackerHandle  # noqa: E402
-from tests.web.users import FAST, PAIR, PARTING, downloaded, finished, in_process  # noqa: E402
+from tests.web.users import FAST, PAIR, PARTING, downloaded, finished, in_process, pause  # noqa: E402
 
 
 def test_one_click_tracks_a_demo_and_everything_can_be_downloaded(open_page, tmp_path):
     page = open_page(**FAST)
     finished(page, *PAIR)
     sequence = get_dataset("demo")["bird"]
+    page.says(f"{len(sequence)} frames tracked")
     assert page.is_visible("#view-b"), "the second tracker has a view of its own"
-    assert f"{len(sequence)} frames tracked" in page.status
     path = downloaded(page, "#download-csv", tmp_path)
     assert path.name == "bird_identity-default_vs_opencv-kcf.csv"
     with open(path, newline="") as stream:
@@ -49,7 +49,7 @@ def test_scrubbing_shows_the_frame_with_its_boxes(open_page):
     shown = page.state("state.shown")
     box = page.state("state.message.trackers[1].objects[0].box")
     assert box == pytest.approx(expected[shown], abs=0.011)
-    assert page.get_attribute("#timeline", "aria-valuenow") == str(shown + 1)
+    page.until(f"document.getElementById('timeline').ariaValueNow === '{shown + 1}'")
     page.keyboard.press("ArrowRight")
     page.until(f"state.shown === {shown + 1}")
     page.keyboard.press("Home")
@@ -92,17 +92,16 @@ def test_a_correction_goes_back_to_the_frame_in_view_and_is_marked(open_page, tm
     page.choose_demo("lantern_long")
     page.track()
     page.until("state.run?.count >= 15")
-    page.keyboard.press("Space")
-    page.until("state.paused")
+    frame = pause(page)
     for _ in range(4):
         page.keyboard.press("ArrowLeft")
-        page.wait_for_timeout(150)
+        frame -= 1
+        page.until(f"state.shown === {frame}")
     page.keyboard.press("c")
     page.until("state.correcting")
-    frame = page.state("state.shown")
-    assert frame < page.state("state.run.last") and f"frame {frame + 1}" in page.status
+    page.says(f"frame {frame + 1}.")
     page.drag([30, 40, 50, 44])
-    page.until(f"state.run.last > {frame + 3}")
+    page.until(f"state.run.corrected.length && state.run.last > {frame + 3}")
     page.keyboard.press("Escape")
     page.until("state.phase === 'idle'")
     assert page.state("state.run.corrected") == [[frame, 1]]
@@ -125,8 +124,7 @@ def test_comparison_side_by_side_overlay_wipe_and_where_they_part(open_page):
     picture = "document.getElementById('view-a').toDataURL()"
     before = page.evaluate(picture)
     page.fill("#wipe", "10")
-    page.wait_for_timeout(200)
-    assert page.evaluate(picture) != before
+    page.wait(lambda: page.evaluate(picture) != before, "the wipe is to move")
     partings = page.state("state.run.partings()")
     assert partings == [[40, 59]]
     assert page.inner_text("#moments") == "apart 41–60"

@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra 'web' is not installed")
 
+from pytracking.cli.commands import command_parser  # noqa: E402
 from pytracking.evaluation.handle import TrackerHandle  # noqa: E402
-from pytracking.run_video import parse_arguments  # noqa: E402
-from tests.web.users import FAST, PAIR, downloaded, pause  # noqa: E402
+from tests.web.users import FAST, PAIR, copied, downloaded, pause  # noqa: E402
 
 SECOND, THIRD = [40, 40, 60, 50], [200, 30, 50, 60]
 
@@ -22,9 +22,11 @@ def test_targets_are_drawn_before_the_run_and_compared(open_page, tmp_path):
     page.choose_demo("bird")
     page.keyboard.press("a")
     page.drag(SECOND)
+    page.until("state.choice.objects.length === 2")
     page.click("#add-target")
     page.drag(THIRD)
-    assert page.state("state.choice.objects.map((one) => one.id)") == [1, 2, 3] and "3 targets" in page.status
+    page.says("3 targets")
+    assert page.state("state.choice.objects.map((one) => one.id)") == [1, 2, 3]
     page.keyboard.press("x")  # the last one drawn is the selected one
     page.until("state.choice.objects.length === 2 && document.querySelectorAll('#target-chips button').length === 2")
     chips = page.eval_on_selector_all("#target-chips button", "all => all.map((one) => one.textContent)")
@@ -45,10 +47,7 @@ def test_targets_are_drawn_before_the_run_and_compared(open_page, tmp_path):
     assert [row["id"] for row in rows[:4]] == ["1", "2", "1", "2"] and len(rows) == 4 * 150
     lines = downloaded(page, "#download-mot-0", tmp_path).read_text().splitlines()
     assert lines[0].startswith("1,1,175") and lines[1].startswith("1,2,") and len(lines) == 300
-    page.click("#share summary")
-    page.click("#copy-link")
-    page.wait_for_timeout(100)
-    link = page.evaluate("navigator.clipboard.readText()")
+    link = copied(page, "#copy-link", "link is copied")
     page.goto("about:blank")
     page.goto(link[: link.index("&run=")])
     page.until("state.choice.objects.length === 2 && state.picture")
@@ -69,17 +68,17 @@ def test_targets_come_and_go_while_it_tracks(open_page, tmp_path):
     page.keyboard.press("a")
     page.until("state.correcting === 'add'")
     added = page.state("state.shown")
-    assert "target 2" in page.status
+    page.says("target 2")
     page.drag(SECOND)
     page.until(f"state.run.track(0, 2)?.count > 4 && state.run.last > {added + 4}")
     assert page.state("state.run.track(0, 2).start") == added and page.state("state.target") == 2
     pause(page)
     page.keyboard.press("c")
     page.until("state.correcting === 'correct'")
-    assert "target 2" in page.status
+    page.says("target 2")
     corrected = page.state("state.shown")
     page.drag(THIRD)
-    page.until(f"state.run.last > {corrected + 3}")
+    page.until(f"state.run.corrected.length && state.run.last > {corrected + 3}")
     page.click("#target-chips button >> nth=0")
     page.until("document.getElementById('remove-target').textContent.includes('Remove target 1')")
     page.keyboard.press("x")
@@ -97,10 +96,7 @@ def test_targets_come_and_go_while_it_tracks(open_page, tmp_path):
     assert [row["frame"] for row in rows if row["corrected"] == "1"] == [str(corrected + 1)]
     firsts = [int(row["frame"]) for row in rows if row["id"] == "1"]
     assert firsts == list(range(1, len(firsts) + 1)) and firsts[-1] < int(seconds[-1]["frame"])
-    page.click("#share summary")
-    page.click("#copy-command")
-    page.until("document.getElementById('status').textContent.includes('copied')")
-    arguments = parse_arguments(shlex.split(page.evaluate("navigator.clipboard.readText()"))[2:])
+    arguments = command_parser("video").parse_args(shlex.split(copied(page, "#copy-command", "command is copied"))[2:])
     assert arguments.box_at == [[added + 1, *[pytest.approx(value, abs=2) for value in SECOND]]]
     assert arguments.remove_at == [[firsts[-1] + 1, 1]]
 
@@ -118,11 +114,10 @@ def test_what_is_remembered_of_the_past_is_charted_for_both_trackers(open_page):
     page.choose_demo("bird")
     page.track(*PAIR)
     page.until("state.run?.count > 1 && state.phase === 'idle'")
-    card = page.inner_text("[data-key=past_margin]")
-    assert "Margin on the past" in card and "more than 100 frames ago" in card
-    chart = "[data-key=past_margin] .values span"
-    values = page.eval_on_selector_all(chart, "all => all.map((one) => one.textContent)")
-    assert values == ["0.43", "0.43"], "of both trackers"
+    page.shows("[data-key=past_margin]", "Margin on the past")
+    page.shows("[data-key=past_margin]", "more than 100 frames ago")
+    values = "document.querySelector('[data-key=past_margin] .values').textContent"
+    page.until(f"{values} === '0.430.43'")  # of both trackers
     page.keyboard.press("Home")
     page.until("state.shown === 0")
-    page.until("document.querySelector('[data-key=past_margin] .values').textContent === '––'")
+    page.until(f"{values} === '––'")

@@ -2,6 +2,7 @@
 from pytracking.evaluation.handle import TrackerHandle
 
 FAST = {"load": lambda name: TrackerHandle(*name.split("/"))}
+PATIENCE = 240  # seconds; a busy machine is slow
 PAIR = ("identity/default", "opencv/kcf")
 
 
@@ -31,12 +32,26 @@ def pause(page) -> int:
     """Pauses, waits for the frames that are on their way, and returns the frame in view."""
     page.keyboard.press("Space")
     page.until("state.paused")
-    same = 0
-    while same < 20:
-        before = page.state("[state.run.last, state.shown]")
-        page.wait_for_timeout(30)
-        same = same + 1 if page.state("[state.run.last, state.shown]") == before and before[0] == before[1] else 0
+    return at_rest(page)
+
+
+def at_rest(page) -> int:
+    """The newest frame, once it is in view and the server, though asked again and again, sends no other."""
+    same, before = 0, None
+    while same < 15:
+        page.evaluate("fetch('/api/server').then((answer) => answer.text())")
+        page.drawn()
+        now = page.state("[state.run.last, state.shown]")
+        same = same + 1 if now == before and now[0] == now[1] else 0
+        before = now
     return before[1]
+
+
+def copied(page, button: str, says: str) -> str:
+    page.click("#share summary")
+    page.click(button)
+    page.says(says)
+    return page.evaluate("navigator.clipboard.readText()")
 
 
 def downloaded(page, link: str, tmp_path):

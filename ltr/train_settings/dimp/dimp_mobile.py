@@ -18,13 +18,13 @@ from ltr.admin.environment import training_path
 from ltr.admin.initial_weights import load_backbone_weights, near_identity_head, near_identity_initializer
 from ltr.data.augmentation import Augmentation
 from ltr.data.crops import CropGeometry, Jitter
-from ltr.data.feature_cache import CachePart, FeatureCache, build_caches
+from ltr.data.feature_cache import BackboneFeatures, CachePart, FeatureCache, build_cache
 from ltr.data.processing import DimpExamples, DimpProcessing
 from ltr.data.sampler import ExampleSampler
 from ltr.dataset.base import VideoDataset
 from ltr.dataset.coco import coco_parts
-from ltr.dataset.folder import read_split
 from ltr.dataset.masks import MaskVideos
+from ltr.dataset.split import read_split
 from ltr.dataset.sprites import SpriteBank
 from ltr.dataset.stills import CubStills, StillParts, VocStills
 from ltr.dataset.synthetic import SyntheticVideos
@@ -63,6 +63,9 @@ TRACKER = {
     "refinement_weight": 0.6,  # smooths the box over frames
     "train_skipping": 5,  # small, fast targets are lost with the paper's 20
     "learning_rate": 0.02,
+    "uncertain_part": 0.5,  # with such a schedule, what covers the target would be learnt
+    "refinement_by_confidence": True,
+    "target_not_found_threshold": 0.15,  # an unlearnt pose scores little; it is followed, not learnt from
 }
 
 
@@ -138,16 +141,19 @@ def make_caches(network: nn.Module, options: RunOptions, amounts: Amounts) -> li
     """Builds the parts of the cache, several at a time where `options.workers` allows."""
     make = drawn_examples if options.smoke else training_examples
     parts = [
-        CachePart(f"training_{number:02d}", partial(make, amounts.part_size, number)) for number in range(amounts.parts)
+        CachePart(f"training_{number:02d}", partial(make, amounts.part_size, options.seed * 1000 + number))
+        for number in range(amounts.parts)
     ]
     if amounts.validation_size:
         parts.append(CachePart("validation_0", partial(held_out_examples, amounts.validation_size)))
-    what = {"taps": NETWORK["taps"], "geometry": [GEOMETRY.output_side, GEOMETRY.search_area], "seed": options.seed}
-    return build_caches(options.cache_folder, parts, network.feature_extractor, CACHED, what, options.workers)
+    geometry = [GEOMETRY.output_side, GEOMETRY.search_area]
+    what = {"layers": CACHED, "taps": NETWORK["taps"], "geometry": geometry, "seed": options.seed}
+    compute = BackboneFeatures(network.feature_extractor, CACHED)
+    return build_cache(options.cache_folder, parts, compute, what, options.workers)
 
 
 def training_examples(length: int, number: int) -> DimpExamples:
-    """Part `number` of the examples: photographs, parts of what they show, and videos with masks."""
+    """Part `number` of all examples: photographs, parts of what they show, and videos with masks."""
     datasets = _sources()
     sampler = ExampleSampler(list(datasets), list(datasets.values()), MAX_GAP, TRAIN_FRAMES, TEST_FRAMES)
     return DimpExamples(sampler, PROCESSING, length, seed=1000 + number)

@@ -19,8 +19,8 @@ from ltr.data.box_feature_cache import BoxFeatureCache, build_box_cache
 from ltr.data.mdnet_examples import BoxCounts, MdnetExamples
 from ltr.dataset.base import VideoDataset
 from ltr.dataset.coco import coco_parts
-from ltr.dataset.folder import read_split
 from ltr.dataset.masks import MaskVideos
+from ltr.dataset.split import read_split
 from ltr.dataset.sprites import SpriteBank
 from ltr.dataset.stills import CubStills, StillParts, VocStills
 from ltr.dataset.synthetic import SyntheticVideos
@@ -55,12 +55,12 @@ def build(options: RunOptions) -> TrainingPlan:
     amounts = SMOKE if options.smoke else Amounts()
     videos, stills = drawn_domains() if options.smoke else (video_domains(), still_domains())
     network = make_network(options, len(videos) + len(stills))
-    folders = [
+    caches = [
         cache(options, network, "videos", videos, amounts.video_frames, amounts.counts),
         cache(options, network, "stills", stills, amounts.still_frames, amounts.counts),
     ]
     epochs = options.epochs or amounts.epochs
-    examples = BoxFeatureCache(folders, frames=8, positive=32, negative=192, cycles=amounts.cycles, seed=options.seed)
+    examples = BoxFeatureCache(caches, frames=8, positive=32, negative=192, cycles=amounts.cycles, seed=options.seed)
     return TrainingPlan(
         actor=MdnetActor(network, hard_negatives=96),
         examples=examples,
@@ -83,7 +83,7 @@ def build(options: RunOptions) -> TrainingPlan:
 
 def cache(
     options: RunOptions, network: MDNet, kind: str, domains: Domains, frames: int, counts: BoxCounts
-) -> Path:
+) -> list[Path]:
     """Features of boxes of every domain, computed where they are not there yet."""
     examples = MdnetExamples(domains, network.receptive_field, counts, frames, options.seed, AUGMENTATION)
     what = {"domains": len(domains), "spec": NETWORK["spec"], "seed": options.seed}

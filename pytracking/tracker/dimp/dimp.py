@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
 from pytracking.tracker.base import StagedTracker
+from pytracking.tracker.dimp.confidence import UsualPeak, trust_in_box
 from pytracking.tracker.dimp.debug import DebugViews
 from pytracking.tracker.dimp.first_frame import FirstFrameSamples, sample_first_frame, with_dropout
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
@@ -29,15 +31,17 @@ from pytracking.tracker.dimp.learner import (
     SteepestDescentLearner,
 )
 from pytracking.tracker.dimp.localization import Flag, Localizer, localizer_for
-from pytracking.tracker.dimp.memory import SampleMemory
 from pytracking.tracker.dimp.network import describe_computing, load_dimp_network, with_engine
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.past import PastSamples
 from pytracking.tracker.dimp.refinement import BoxRefiner
-from pytracking.tracker.dimp.scale_search import scale_factor, scales
+from pytracking.tracker.dimp.sample_memory import SampleMemory
+from pytracking.tracker.dimp.scale_search import patches_at_scales, scale_factor
 from pytracking.tracker.dimp.score_maps import preprocess, sum_around
 from pytracking.utils.device import select_device
 from pytracking.utils.threads import in_own_threads
+
+TRUSTED = ("normal", "hard_negative")  # flags of frames that are learnt from
 
 
 class DimpTracker(StagedTracker):
@@ -107,6 +111,7 @@ class DimpTracker(StagedTracker):
             init_samples_minimum_weight=params.init_samples_minimum_weight,
         )
         self.localize = self.make_localizer(features)
+        self.usual_peak = UsualPeak()
         self._start_past()
         self.debug.start()
         return {"time": time.perf_counter() - start}
@@ -162,12 +167,19 @@ class DimpTracker(StagedTracker):
         features = self.sample_features(backbone)
         scores = self.score_map(features).cpu().numpy()  # (h, w)
         found = self.localize(scores, self.cell_pixels * frame.scale, state.pos - frame.pos, state.size)
+        part_of_usual = self.usual_peak.part(found.max_score)
+        if params.uncertain_part is not None and part_of_usual < params.uncertain_part and found.flag != "not_found":
+            found = replace(found, flag="uncertain")
         if found.flag != "not_found":
+            self.usual_peak.found(found.max_score)
             state.move_to(frame.pos + found.translation, params.target_inside_ratio)
             if params.scale_step is not None and found.flag != "uncertain":
-                yield from self._search_scale(image)
+                backbone_at_scales = yield patches_at_scales(image, state, params, self.network, self.device)
+                peaks = self.scores(self.sample_features(backbone_at_scales))
+                factor = scale_factor(peaks, params.scale_step, params.scale_weight)
+                state.resize(state.size * factor, rescale=True)
             if params.use_iou_net:
-                self._refine(backbone, frame, found.flag)
+                self._refine(backbone, frame, found.flag, part_of_usual)
         num_iter = self._learn(features, frame, found.flag)
         output: dict[str, Any] = {
             "target_bbox": state.box,
@@ -218,37 +230,16 @@ class DimpTracker(StagedTracker):
         )
         return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
 
-    def _search_scale(self, image: np.ndarray) -> Generator[Tensor, dict[str, Tensor], None]:
-        params, state = self.params, self.state
-        # Whole pairs of cells, so that the target sits in such a patch as it does in a search patch.
-        side = 2 * self.network.feature_stride * round(params.scale_patch_part * params.image_sample_size / 32)
-
-        def cut(factor: float) -> Tensor:
-            patch, _ = sample_patch(
-                image,
-                state.pos,
-                state.scale * factor,
-                np.full(2, side),
-                convention=params.crop_convention,
-                border="replicate",
-                device=self.device,
-                fast=self.network.engine is not None,
-            )
-            return patch
-
-        backbone = yield torch.cat([cut(factor) for factor in scales(params.scale_step)])
-        scores = self.scores(self.sample_features(backbone))
-        factor = scale_factor(scores, params.scale_step, params.scale_weight)
-        state.resize(state.size * factor, rescale=True)
-
-    def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag) -> None:
-        state = self.state
+    def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag, part_of_usual: float) -> None:
+        state, weight = self.state, self.params.refinement_weight
+        if self.params.refinement_by_confidence:
+            weight *= trust_in_box(part_of_usual)
         box = frame.box_in_patch(state.pos, state.size)
         refined = self.refiner(box, self.target_iou.at(backbone), self.generator)
         if refined is None:
             return
-        if self.params.refinement_weight != 1:
-            refined = box + self.params.refinement_weight * (refined - box)
+        if weight != 1:
+            refined = box + weight * (refined - box)
         state.pos, size = frame.target_in_frame(refined)
         state.resize(size, rescale=self.params.update_scale_when_uncertain or flag != "uncertain")
 
@@ -257,7 +248,7 @@ class DimpTracker(StagedTracker):
         params = self.params
         if not params.update_classifier:
             return 0
-        trusted = flag in ("normal", "hard_negative")
+        trusted = flag in TRUSTED
         if trusted:
             box = torch.tensor(frame.box_in_patch(self.state.pos, self.state.size), dtype=torch.float32)
             rate = params.hard_negative_learning_rate if flag == "hard_negative" else None

@@ -90,6 +90,7 @@ class DimpParams(TrackerParams):
     target_neighborhood_scale: float = 2.2  # target sizes
     displacement_origin: Convention = "new"  # displacements count from the last position (new) or the middle (rls)
     uncertain_threshold: float | None = None  # score
+    uncertain_part: float | None = None  # of the usual peak: a lower one is uncertain, see confidence.py
     hard_sample_threshold: float | None = None  # score
     interpolate_peak: bool = False  # place the peak between cells: for networks whose box refinement is not strong
     window_output: bool = False  # multiply the scores by a cosine window
@@ -114,6 +115,7 @@ class DimpParams(TrackerParams):
     box_refinement_step_decay: float = 1.0
     box_refinement_undo: bool = False  # with a decay below 1: only boxes that did not improve, which go back (ATOM)
     refinement_weight: float = 1.0  # part of the refinement that is applied; less than 1 smooths the box over time
+    refinement_by_confidence: bool = False  # less of it where the peak is below the usual one, see confidence.py
     update_scale_when_uncertain: bool = True
 
     # Output

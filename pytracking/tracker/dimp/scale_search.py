@@ -10,12 +10,32 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from torch import Tensor
+
+from ltr.models.tracking.dimpnet import DiMPNet
+from pytracking.features.crop import sample_patch
+from pytracking.tracker.dimp.geometry import TargetState
+from pytracking.tracker.dimp.params import DimpParams
 
 
 def scales(step: float) -> tuple[float, float, float]:
     """Factors of the present scale that are compared, for a ratio of neighbours such as 1.05."""
     return 1 / step, 1.0, step
+
+
+def patches_at_scales(
+    image: np.ndarray, state: TargetState, params: DimpParams, network: DiMPNet, device: torch.device
+) -> Tensor:
+    """Small patches (3, 3, h, w) around the target at :func:`scales` of ``params.scale_step``."""
+    # Whole pairs of cells, so that the target sits in such a patch as it does in a search patch.
+    side = 2 * network.feature_stride * round(params.scale_patch_part * params.image_sample_size / 32)
+    options = {"convention": params.crop_convention, "device": device, "fast": network.engine is not None}
+    cut = [
+        sample_patch(image, state.pos, state.scale * factor, np.full(2, side), **options)[0]
+        for factor in scales(params.scale_step)
+    ]
+    return torch.cat(cut)
 
 
 def scale_factor(scores: Tensor, step: float, weight: float) -> float:

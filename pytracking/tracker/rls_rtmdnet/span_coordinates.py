@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from pytracking.tracker.rtmdnet.descent import LayerStep
+from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import LayerGradient
-from pytracking.tracker.rtmdnet.memory import SampleSet
 from rls_ext import InverseCorrelation, PFactors
 from rls_ext.basis import aligned_length
 
@@ -70,7 +70,7 @@ class SpanStep(LayerStep):
         width = start + 2 * aligned_length(len(q), q.dtype)
         step = cls(joined.new_zeros(len(joined), width), joined.shape[1] - 1, len(q))
         step.joined.copy_(joined)
-        torch.mm(joined, q.T, out=step.c)
+        torch.mm(step.joined, q.T, out=step.c)  # rows of whole cache lines, which those of `joined` may not be
         return step
 
     @property
@@ -126,7 +126,8 @@ class SpanStage:
     def with_coordinates(self, samples: SampleSet) -> SpanSamples:
         """The same samples with their coordinates in Q."""
         used = samples.table[: int(samples.rows.max()) + 1]
-        coordinates = torch.addmm(self.q[:, -1], used, self.q[:, :-1].T)
+        coordinates = used.new_empty(len(used), aligned_length(len(self.q), used.dtype))[:, : len(self.q)]
+        torch.addmm(self.q[:, -1], used, self.q[:, :-1].T, out=coordinates)
         return SpanSamples(samples.table, samples.rows, coordinates, self.weights.start, self.weights.width)
 
     def gradient(self, gradient: LayerGradient) -> SpanStep:

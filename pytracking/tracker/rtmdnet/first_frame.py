@@ -48,11 +48,7 @@ class SceneSamples:
 
 
 def samples_in_jittered_scenes(
-    rng: RandomSource,
-    target: np.ndarray,
-    image_size: tuple[int, int],
-    params: RtmdnetParams,
-    geometry: SceneGeometry,
+    rng: RandomSource, target: np.ndarray, image_size: tuple[int, int], params: RtmdnetParams, geometry: SceneGeometry
 ) -> SceneSamples:
     """Every sample could be seen in each of the scenes; as many of these views as wanted are chosen at random."""
     positives = draw_around(
@@ -79,11 +75,7 @@ def samples_in_jittered_scenes(
 
 
 def samples_in_replicas(
-    rng: RandomSource,
-    target: np.ndarray,
-    image_size: tuple[int, int],
-    params: RtmdnetParams,
-    geometry: SceneGeometry,
+    rng: RandomSource, target: np.ndarray, image_size: tuple[int, int], params: RtmdnetParams, geometry: SceneGeometry
 ) -> SceneSamples:
     """A few samples in each of many close views of the target."""
     count = params.replicas

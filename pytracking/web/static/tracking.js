@@ -68,7 +68,8 @@ async function frameArrived(run, message, blob) {
   run.add(message);
   state.phase = "running";
   const picture = isCamera() ? await answered(message.index) : null;
-  if (state.following) showPictureOf(message.index, picture ?? await createImageBitmap(blob), message);
+  const seen = state.following ? picture ?? await createImageBitmap(blob) : null;
+  if (seen && state.following) showPictureOf(message.index, seen, message); // not if the user has looked elsewhere meanwhile
   else redraw();
   progress(run, message);
   if (isCamera() && state.phase === "running") sendFrame(connection, message.index + 1);

@@ -1,0 +1,123 @@
+"""What the dictionaries in checkpoint files mean: our own, pytracking's, RT-MDNet's, and bare state dicts."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ltr.errors import UserError
+from ltr.pickle_limits import brief
+from ltr.restricted_pickle import InertRecord
+
+FORMAT = "rls-tracking checkpoint"
+METADATA_NODES = 20_000  # more than any real file has; a pickle can hold exponentially many in a few bytes
+
+
+class CheckpointError(UserError):
+    """A checkpoint that cannot be used; the message names the file, the reason and the remedy."""
+
+
+@dataclass(slots=True)
+class Checkpoint:
+    """What a checkpoint file says.
+
+    Attributes:
+        net: the network's state dict.
+        constructor: ``{"function": dotted name, "kwargs": {...}}``, or None where the file does not say.
+        metadata: json-like remarks; ``metadata["format"]`` says what kind of file it was.
+    """
+
+    net: dict[str, Tensor]
+    constructor: dict[str, Any] | None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def parse_content(path: Path, content: Any) -> Checkpoint:
+    """The checkpoint in what ``torch.save`` wrote to ``path``.
+
+    Raises:
+        CheckpointError: if it is none.
+    """
+    if not isinstance(content, Mapping):
+        raise CheckpointError(f"{path}: holds a {type(content).__name__}, not a checkpoint's dictionary")
+    if content.get("format") == FORMAT:
+        return _own(path, content)
+    if "net" in content:
+        return _published(path, content)
+    if "shared_layers" in content:
+        return _mdnet(path, content)
+    if content and all(isinstance(value, Tensor) for value in content.values()):
+        return Checkpoint(dict(content), None, {"format": "state dict"})
+    raise CheckpointError(
+        f"{path}: none of 'net' (pytracking), 'shared_layers' (MDNet) or a plain state dict; "
+        f"it has {brief(list(content))}"
+    )
+
+
+def _state_dict(path: Path, value: Any) -> dict[str, Tensor]:
+    named = isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+    if not named or not all(isinstance(tensor, Tensor) for tensor in value.values()):
+        raise CheckpointError(f"{path}: the network in it is not a dictionary of tensors")
+    return dict(value)
+
+
+def _own(path: Path, content: Mapping[str, Any]) -> Checkpoint:
+    net = _state_dict(path, content.get("net"))
+    constructor, metadata = (_plain(path, content.get(key)) for key in ("constructor", "metadata"))
+    if not isinstance(constructor, dict) or not isinstance(metadata, dict):
+        raise CheckpointError(f"{path}: constructor and metadata must be dictionaries")
+    upcast = {name: t.float() if t.dtype == torch.float16 else t for name, t in net.items()}
+    return Checkpoint(upcast, constructor, {"format": FORMAT, **metadata})
+
+
+def _published(path: Path, content: Mapping[str, Any]) -> Checkpoint:
+    record = content.get("constructor")
+    constructor = None
+    if isinstance(record, InertRecord):
+        module, name = (record.attributes.get(key, "") for key in ("fun_module", "fun_name"))
+        if not isinstance(module, str) or not isinstance(name, str):
+            raise CheckpointError(f"{path}: its constructor is {brief(module)} {brief(name)}, not two names")
+        module = module.removeprefix("dlframework.")
+        kwargs = _plain(path, record.attributes.get("kwds") or {})
+        constructor = {"function": f"{module}.{name}", "kwargs": kwargs}
+        if record.attributes.get("args"):
+            raise CheckpointError(f"{path}: its constructor has unnamed arguments {brief(record.attributes['args'])}")
+    keys = ("epoch", "actor_type", "net_type", "net_info", "stats")
+    metadata = {key: _plain(path, content[key]) for key in keys if key in content}
+    return Checkpoint(_state_dict(path, content["net"]), constructor, {"format": "pytracking", **metadata})
+
+
+def _mdnet(path: Path, content: Mapping[str, Any]) -> Checkpoint:
+    layers = _state_dict(path, content["shared_layers"])
+    net = {f"layers.{name}": tensor for name, tensor in layers.items()}
+    constructor = {"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": {}}
+    return Checkpoint(net, constructor, {"format": "mdnet"})
+
+
+def _plain(path: Path, value: Any) -> Any:
+    """A json-like copy: records become dictionaries, what else json lacks becomes its type's name; bounded in size."""
+    budget = METADATA_NODES
+
+    def copy(item: Any) -> Any:
+        nonlocal budget
+        budget -= 1
+        if budget < 0:
+            raise CheckpointError(f"{path}: refused: its metadata has more entries than any real checkpoint's")
+        if item is None or isinstance(item, (bool, int, float, str)):
+            return item
+        if isinstance(item, InertRecord):
+            return copy(item.attributes)
+        if isinstance(item, Mapping):
+            return {str(key): copy(entry) for key, entry in item.items()}
+        if isinstance(item, (list, tuple)):
+            return [copy(entry) for entry in item]
+        return f"tensor{tuple(item.shape)}" if isinstance(item, Tensor) else type(item).__name__
+
+    try:
+        return copy(value)
+    except RecursionError:
+        raise CheckpointError(f"{path}: refused: its metadata contains itself") from None

@@ -1,0 +1,5 @@
+from .state_filter import StateFilter
+
+
+def get_tracker_class():
+    return StateFilter

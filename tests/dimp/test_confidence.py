@@ -1,0 +1,61 @@
+"""What a low peak changes: such a frame is not learnt from, and its box is trusted less."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ltr.models.tracking.dimpnet import DiMPNet
+from pytracking.tracker.dimp.confidence import WHOLE_TRUST, UsualPeak, trust_in_box
+from pytracking.tracker.dimp.dimp import DimpTracker
+from pytracking.tracker.dimp.params import DimpParams
+from tests.dimp.test_tracker import ALWAYS_FOUND, SMALL, boxes, run
+
+
+def test_the_usual_peak_starts_with_the_first_and_follows_slowly() -> None:
+    usual = UsualPeak()
+    assert usual.part(0.1) == 1.0
+    usual.found(0.8)
+    assert usual.part(0.4) == 0.5 and usual.part(7.0) == 1.0 and usual.part(-1.0) == 0.0
+    usual.found(0.4)
+    assert usual.value == pytest.approx(0.76)
+    for _ in range(100):
+        usual.found(0.4)
+    assert usual.part(0.2) == pytest.approx(0.5, abs=1e-3), "a change that lasts becomes usual"
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_trust_in_a_box_grows_with_the_peak(first: float, second: float) -> None:
+    low, high = sorted((first, second))
+    assert 0 <= trust_in_box(low) <= trust_in_box(high) <= 1 == trust_in_box(WHOLE_TRUST)
+
+
+@pytest.fixture
+def covered(network: DiMPNet):
+    """Trackers of a target that is covered after the first tracked frame: a third of the score, everywhere."""
+
+    class Covered(DimpTracker):
+        def score_map(self, features):
+            return super().score_map(features) * 0 + (1 if self.usual_peak.value is None else 1 / 3)
+
+    return lambda **params: Covered(DimpParams(**SMALL, **ALWAYS_FOUND, **params), network)
+
+
+def test_a_peak_far_below_the_usual_one_is_not_learnt_from(covered, frames: list[np.ndarray]) -> None:
+    for part, flag, samples in ((0.5, "uncertain", 16), (0.3, "normal", 18), (None, "normal", 18)):
+        tracker = covered(uncertain_part=part)
+        outputs = run(tracker, frames[:4])
+        assert [output["flag"] for output in outputs] == ["normal", flag, flag]
+        assert tracker.memory.num_stored == samples
+
+
+def test_the_box_follows_a_low_peak_less(covered, frames: list[np.ndarray]) -> None:
+    whole, by_peak = (
+        boxes(run(covered(update_classifier=False, refinement_by_confidence=wanted), frames[:3]))
+        for wanted in (False, True)
+    )
+    np.testing.assert_array_equal(by_peak[0], whole[0])
+    change, trusted = whole[1, 2:] - whole[0, 2:], by_peak[1, 2:] - by_peak[0, 2:]
+    assert np.abs(change).max() > 0.1, "else the box head moves nothing here"
+    np.testing.assert_allclose(trusted, trust_in_box(1 / 3) * change, atol=0.02)
