@@ -153,7 +153,7 @@ OWN = {  # waits of a learner's own, per update
 # ------------------------------------------------------------------------------------------------------------ RT-MDNet
 
 RTMDNET = "pytracking/tracker/rtmdnet/"
-FIRST_FRAME = {RTMDNET + "box_regressor.py:_ridge": 2}  # the regression is solved in double on the CPU
+FIRST_FRAME = {RTMDNET + "box_regressor.py:ridge_regression": 2}  # the regression is solved in double on the CPU
 SEARCH = {RTMDNET + "rtmdnet.py:_find": 2}  # which samples are best, and how good
 REGRESSION = {RTMDNET + "box_regressor.py:refine": 1}  # the boxes, if the target was found
 STAGE_END = {RTMDNET + "stage_guard.py:find_fault": 1, RTMDNET + "head_learner.py:_learn": 1}  # is it sound; its loss
