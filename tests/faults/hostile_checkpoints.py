@@ -118,6 +118,7 @@ def files() -> dict[str, bytes]:
             {f"data/{i}": bytes(2 * FLOATS) for i in range(600)} | {"rest": random.Random(0).randbytes(300_000)},
             zipfile.ZIP_DEFLATED,
         ),
+        "deflated pickle": archive(own_format(b"}") + bytes(96 * 2**20), compression=zipfile.ZIP_DEFLATED),
         "one record under many names": _overlapping(600, FLOATS),
         "wide network": _network(out_feature_dim=200_000),
         "absurdly wide network": _network(out_feature_dim=10**30),
