@@ -15,6 +15,7 @@ from tqdm import tqdm
 from ltr.errors import UserError
 from pytracking.cli.commands import command_parser, run_command
 from pytracking.cli.tracker_options import add_tracker_arguments, add_tracker_options, apply_tracker_options
+from pytracking.cli.visdom_flags import add_visdom_options, note_visdom, visdom_info
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.handle import TrackerHandle
 from pytracking.utils.notices import plain_warnings
@@ -72,6 +73,8 @@ def run_video(
         print("there is no window to watch: boxes are written as with --save_results", file=sys.stderr)
         save_results = True
     with open_source(videofile) as source, contextlib.ExitStack() as stack:
+        if source.length is not None and start > source.length:
+            raise UserError(f"--start {start}: {videofile} has {source.length} frames")
         with plain_warnings():
             handle = TrackerHandle(tracker_name, tracker_param, **tracker_options)
         recorder = _make_recorder(handle, source, videofile, start, mot) if save_results else None
@@ -197,9 +200,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no_display", action="store_true", help="open no window")
     parser.add_argument("--results_path", help="folder of result files")
     add_tracker_options(parser)
+    add_visdom_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    note_visdom(visdom_info(args))
     return run_video(
         args.tracker_name,
         args.tracker_param,

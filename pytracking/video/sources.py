@@ -54,16 +54,21 @@ class FrameSource:
 
 
 class FolderSource(FrameSource):
-    """The images of a folder in the order of their numbers."""
+    """The images of a folder in the order of their numbers.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: of the images.
+        name: for files written about it; None takes the folder's.
+    """
+
+    def __init__(self, folder: Path, name: str | None = None) -> None:
         files = [path for path in folder.iterdir() if path.suffix.lower() in IMAGE_SUFFIXES]
         if not files:
             inside = next((name for name in FRAME_FOLDERS if (folder / name).is_dir()), None)
             hint = f"; its frames are in {folder / inside}: give that folder" if inside else ""
             raise VideoError(f"folder {folder} holds no images ({', '.join(IMAGE_SUFFIXES)}){hint}")
         self._files = sorted(files, key=_by_number)
-        self.name, self.fps, self.length = folder.resolve().name, DEFAULT_FPS, len(files)
+        self.name, self.fps, self.length = name or folder.resolve().name, DEFAULT_FPS, len(files)
 
     def frames(self, start: int = 0) -> Iterator[np.ndarray]:
         for path in self._files[start:]:
@@ -127,8 +132,12 @@ class CaptureSource(FrameSource):
         found = self._capture.read()
         if found[0] and abs(self._capture.get(cv2.CAP_PROP_POS_MSEC) - self._times[index - self._first]) < 0.5:
             return found
-        self._capture.set(cv2.CAP_PROP_POS_FRAMES, self._first)
-        for _ in range(index - self._first):
+        counted_from = self._first
+        if not found[0]:  # OpenCV does not go back in a video of one frame
+            self._capture.release()
+            self._capture, counted_from = cv2.VideoCapture(self._target), 0
+        self._capture.set(cv2.CAP_PROP_POS_FRAMES, counted_from)
+        for _ in range(index - counted_from):
             self._capture.grab()
         return None
 
@@ -154,7 +163,8 @@ def open_source(text: str) -> FrameSource:
     if urlsplit(text).scheme.lower() in STREAM_SCHEMES:
         return CaptureSource(text, name=_safe_name(urlsplit(text).netloc + urlsplit(text).path), finite=False)
     if text.startswith(DEMO_PREFIX):
-        return FolderSource(_demo_folder(text.removeprefix(DEMO_PREFIX)))
+        name = text.removeprefix(DEMO_PREFIX)
+        return FolderSource(_demo_folder(name), name)
     path = Path(text).expanduser()
     if path.is_dir():
         return FolderSource(path)

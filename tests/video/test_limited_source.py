@@ -41,6 +41,16 @@ def test_frames_are_those_that_opencv_gives_here_and_can_be_gone_back_to(video):
         assert next(source.frames(40), None) is None
 
 
+@pytest.mark.parametrize("code", ["MJPG", "mp4v"])
+def test_a_video_of_one_frame_is_read_as_often_as_asked(tmp_path, code):
+    path = tmp_path / ("one.avi" if code == "MJPG" else "one.mp4")
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*code), 25.0, (128, 96))
+    writer.write(np.full((96, 128, 3), 90, np.uint8))
+    writer.release()
+    with LimitedSource(path, DecoderLimits()) as source:
+        assert [len(list(source.frames(0))) for _ in range(3)] == [1, 1, 1]
+
+
 PROBE = """
 import os, socket, sys, threading
 import cv2

@@ -119,6 +119,7 @@ def test_interrupt_keeps_what_is_done(video, results, monkeypatch, capsys):
         (["{video}", "--optional_box", "1", "1", "0", "10"], "box"),
         (["{video}", *BOX, "--save", "out.gif"], "must end in"),
         (["{video}", *BOX, "--start_frame", "0"], "--start"),
+        (["{video}", *BOX, "--start", "13"], "has 12 frames"),
         (["{video}", *BOX, "--box_at", "1", "1", "1", "9", "9"], "after the first frame, 1"),
         (["{video}", *BOX, "--remove_at", "4", "2"], "no target 2 before frame 4"),
         (["{video}", *BOX, "--set", "colour"], "expected NAME=VALUE"),
@@ -232,6 +233,12 @@ def test_several_targets_that_come_and_go(video, results, tmp_path):
     for box, target in (((20, 15, 30, 24), 1), ((60, 40, 20, 20), 2)):
         edge = frames[1][box[1] + box[3], box[0] + 4 : box[0] + box[2] - 4].astype(int)
         assert np.abs(edge - target_colour(target)).mean() < 60, "each target in its colour"
+
+
+def test_a_demo_video_has_its_name_and_visdom_is_answered(results, capsys):
+    assert run("demo:car", *BOX, "--start", "219", "--use_visdom", "1", "--visdom_port", "8097") == 0
+    assert len(read_boxes(results / "identity" / "default" / "videos" / "car.txt")) == 2
+    assert "Visdom is not used here" in capsys.readouterr().err
 
 
 def test_options_reach_the_tracker(video, results, monkeypatch):

@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra 'web' is not installed")
 
+from pytracking.cli.commands import command_parser  # noqa: E402
 from pytracking.evaluation.handle import TrackerHandle  # noqa: E402
-from pytracking.run_video import parse_arguments  # noqa: E402
 from tests.web.users import FAST, PAIR, copied, downloaded, pause  # noqa: E402
 
 SECOND, THIRD = [40, 40, 60, 50], [200, 30, 50, 60]
@@ -96,7 +96,7 @@ def test_targets_come_and_go_while_it_tracks(open_page, tmp_path):
     assert [row["frame"] for row in rows if row["corrected"] == "1"] == [str(corrected + 1)]
     firsts = [int(row["frame"]) for row in rows if row["id"] == "1"]
     assert firsts == list(range(1, len(firsts) + 1)) and firsts[-1] < int(seconds[-1]["frame"])
-    arguments = parse_arguments(shlex.split(copied(page, "#copy-command", "command is copied"))[2:])
+    arguments = command_parser("video").parse_args(shlex.split(copied(page, "#copy-command", "command is copied"))[2:])
     assert arguments.box_at == [[added + 1, *[pytest.approx(value, abs=2) for value in SECOND]]]
     assert arguments.remove_at == [[firsts[-1] + 1, 1]]
 

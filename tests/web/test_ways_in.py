@@ -91,6 +91,17 @@ def test_the_camera_of_the_browser_with_its_latency(open_page):
     assert page.state("state.message.trackers[0].objects[0].box") == pytest.approx([100, 100, 120, 90], abs=1.5)
 
 
+def test_without_a_camera_the_video_stays(open_page):
+    page = open_page(**FAST)
+    page.choose_demo("bird")
+    page.evaluate("navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotFoundError'))")
+    page.click("#camera")
+    page.says("There is no camera to use")
+    page.until("state.video?.title === 'demo: bird' && state.choice.objects.length === 1")
+    page.click("#start")
+    page.until("state.run?.count > 1")
+
+
 def test_phone_the_picture_and_controls_are_in_view_after_track(open_page):
     page = open_page(viewport=(390, 800), context={"has_touch": True, "is_mobile": True})
     page.choose_demo("lantern_long")
@@ -130,6 +141,9 @@ def test_keyboard_only_from_load_to_download(open_page):
     page.keyboard.press("ArrowLeft")
     page.until("state.shown === state.run.last - 1")
     tab_to("#downloads summary")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")  # out of the menu, and in again
+    page.until("!document.getElementById('downloads').open && document.activeElement.matches('#downloads summary')")
     page.keyboard.press("Enter")
     tab_to("#download-csv")
     with page.expect_download() as download:

@@ -10,7 +10,7 @@ const KNOWN = {
   rank: { title: "Rank of P", line: "How many directions of the past the learner protects.", text: (x) => x.toFixed(0) },
   nbytes: { title: "Size of P", line: "How much memory the past takes.", text: (x) => `${(x / MEBI).toFixed(1)} MiB` },
   error_bound: { title: "Error bound of P", line: "At most this far from the exact inverse.", text: (x) => x.toPrecision(2) },
-  past_margin: { title: "Margin on the past", line: "By how much the model still prefers the target to everything else, in frames of more than 100 frames ago.", text: (x) => x.toFixed(2) },
+  past_margin: { title: "Margin on the past", line: "How clearly the model still tells the target from the rest, in frames of more than 100 frames ago.", text: (x) => x.toFixed(2) },
   loss: { title: "Loss", line: "On the samples in memory, when the last update started.", text: (x) => x.toPrecision(2) },
   rejected: { title: "Refused updates", line: "Updates that would have made the model worse.", text: (x) => x.toFixed(0) },
 };

@@ -36,6 +36,12 @@ export function letKeys(nextMode) {
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || at("keys").open) return;
+    const menu = event.key === "Escape" && document.querySelector("details.menu[open]");
+    if (menu) {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+      return;
+    }
     const own = Object.entries(OWN_KEYS).find(([selector]) => event.target.matches?.(selector));
     if (own?.[1].test(event.key) || !actions[event.key]) return;
     event.preventDefault();

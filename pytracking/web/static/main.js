@@ -60,7 +60,8 @@ function drawTimeline() {
     if (run.corrected.length) legend.push("▼ corrected by you");
     drawMoments(partings);
   } else drawMoments([]);
-  at("legend").textContent = legend.length ? `${capital(legend.join(" · "))}. Click anywhere to see that moment.` : "Drag here to choose the frame to start at.";
+  const sentences = [legend.length ? `${capital(legend.join(" · "))}.` : "", run?.count ? "Click anywhere to see that moment." : ""];
+  at("legend").textContent = run ? sentences.filter(Boolean).join(" ") : "Drag here to choose the frame to start at.";
   at("time").hidden = !state.video || (isCamera() && !run?.count);
   at("timeline").classList.toggle("bare", !run?.count);
   timeline.update(content);
@@ -154,6 +155,7 @@ async function drawFilm(video) {
 }
 
 async function chooseCamera() {
+  const before = isCamera() ? null : state.video?.id;
   abandon();
   setBoxes([], 0);
   state.video = { id: "camera", kind: "camera", title: "camera", length: null };
@@ -164,6 +166,7 @@ async function chooseCamera() {
   } catch (error) {
     state.video = null;
     mark();
+    if (before) await chooseVideo(before); // what was there is still of use
     say(error.message, true);
   }
 }

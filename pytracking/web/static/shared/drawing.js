@@ -1,6 +1,6 @@
 // Pictures and boxes on a canvas, and drawing a box with mouse, pen or finger.
 
-const FLAG_DASH = { uncertain: [6, 4], not_found: [2, 4], hard_negative: [10, 3] };
+const FLAG_DASH = { uncertain: [6, 4], not_found: [3, 4], hard_negative: [10, 3] };
 
 export function showPicture(canvas, picture) {
   if (canvas.width !== picture.width || canvas.height !== picture.height) {

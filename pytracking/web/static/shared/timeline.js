@@ -165,7 +165,7 @@ export class Timeline {
     pen.fillStyle = themeColour("--ink");
     pen.fillRect(x - 0.75, 0, 1.5, height - 14);
     pen.beginPath();
-    pen.arc(x, height - 14, 4.5, 0, 7);
+    pen.arc(x, height - 18, 4.5, 0, 7); // above the numbers
     pen.fill();
   }
 }
