@@ -24,6 +24,7 @@ from pytracking.web.settings import WebSettings
 
 OUTPUT = Path(__file__).parent / "img"
 BUTTERFLIES = ([200, 52, 78, 82], [46, 20, 52, 48], [58, 157, 48, 46])  # those that are not annotated
+TARGET_FRAMES = 10  # tracked before the picture of several targets: later they cover each other
 TRACKERS = ("rls_dimp/default", "dimp/bgd")
 WAIT = 600  # seconds
 DESKTOP, PHONE = {"width": 1360, "height": 800}, {"width": 390, "height": 844}
@@ -145,7 +146,7 @@ def main() -> int:
             page_pictures(page, args.sequence, args.frames)
             playback_picture(page, args.sequence, compared_boxes(page), Path(folder))
             page.goto(address)
-        targets_picture(page, args.frames)
+        targets_picture(page, TARGET_FRAMES)
         browser.close()
     return 0
 
