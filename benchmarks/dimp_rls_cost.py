@@ -32,7 +32,7 @@ from pytracking.tracker.rls_dimp.params import RlsDimpParams
 from rls_ext import InverseCorrelation
 
 MIB = 2**20
-SCHEDULES = (  # name, recursions of an update, updates a frame
+SCHEDULES = (  # name, recursions of an update, updates per frame
     ("regular: every 20th frame", 5, 1 / 20),
     ("a distractor in every 5th frame", 1, 1 / 5),
     ("worst: a distractor in every frame", 1, 1.0),

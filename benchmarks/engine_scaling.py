@@ -46,7 +46,7 @@ def main() -> None:
             pieces = args.waiting_frames // 100 * workers
             sequences = SequenceList(piece(demo[0], number) for number in range(pieces))
             waiting[engine, workers] = measure(
-                "waiting", engine, workers, sequences, [Tracker("identity", "default", 0)], {"seconds_a_frame": WAIT}
+                "waiting", engine, workers, sequences, [Tracker("identity", "default", 0)], {"seconds_per_frame": WAIT}
             )
     if args.figure:
         draw(args.figure, tracking, waiting)

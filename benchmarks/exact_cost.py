@@ -61,7 +61,7 @@ def compare_frames(count: int, clock: Callable[[], float]) -> None:
     once = 1e3 * (taken[every - 1, 1] - np.median(taken[2 * every - 1 :: every, 1]))
     later = (exact * count - once) / count / default
     print(f"dimp_mobile, p = {trackers[1].filters.numel()}, an update every {every} frames, {count} frames in turn:")
-    print(f"  default {default:.2f} ms a frame, exact {exact:.2f} ms: {exact / default:.3f} times")
+    print(f"  default {default:.2f} ms per frame, exact {exact:.2f} ms: {exact / default:.3f} times")
     print(f"  {once:.0f} ms of it once, for the first frame's samples: {later:.3f} times without; holds {held:.1f} MiB")
 
 

@@ -27,9 +27,9 @@ from pytracking.parameter.rls_rtmdnet import default
 from pytracking.parameter.rtmdnet import simple
 from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
 from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
+from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner, LearningReport
-from pytracking.tracker.rtmdnet.memory import SampleSet
 from pytracking.tracker.rtmdnet.rtmdnet import RtmdnetTracker
 from rls_ext import virtual_input_linear
 

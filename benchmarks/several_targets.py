@@ -80,7 +80,7 @@ def main() -> None:
     together = np.min(groups, axis=0)
     for place, kind in enumerate(Cost._fields):
         ratio = together[place] / alone[place]
-        print(f"{kind:>9}: one target {alone[place]:.1f} ms a frame, four {together[place]:.1f}: {ratio:.2f} times one")
+        print(f"{kind:>9}: one target {alone[place]:.1f} ms per frame, four {together[place]:.1f}: {ratio:.2f} times")
     print(f"boxes equal to the single runs: {'yes' if equal else 'NO'}")
 
 

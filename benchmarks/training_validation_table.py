@@ -69,7 +69,7 @@ def table(evaluation: Evaluation) -> str:
         summary = evaluation.summary(scores)
         measures = (summary.auc, summary.precision, summary.normalised_precision)
         auc, precision, normalised = (float(np.mean(value)) for value in measures)
-        line = f"| {scores.name} | {auc:.3f} | {precision:.3f} | {normalised:.3f} | {scores.frames_a_second:.1f} |"
+        line = f"| {scores.name} | {auc:.3f} | {precision:.3f} | {normalised:.3f} | {scores.frames_per_second:.1f} |"
         rows.append((auc, line))
     lines = ["| tracker | AUC | precision | norm. precision | frames/s |", "|---|---|---|---|---|"]
     return "\n".join(lines + [line for _, line in sorted(rows, reverse=True)])

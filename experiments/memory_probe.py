@@ -20,8 +20,8 @@ from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.geometry import TargetState
 from pytracking.tracker.dimp.guard import UpdateGuard
-from pytracking.tracker.dimp.memory import SampleMemory
 from pytracking.tracker.dimp.past import FAR, NEAR, margins
+from pytracking.tracker.dimp.sample_memory import SampleMemory
 
 MARGIN = f"highest score within {NEAR:g} cell of the target's centre minus the highest {FAR:g} or more cells away"
 SPANS = ("past", "recent", "next")

@@ -96,7 +96,7 @@ def probe_speed(tracker: Tracker, sequences: SequenceList, workers: int) -> Spee
     try:
         with thread_variables(threads):
             tracking = tracker.create_tracker()
-        tries = [_time_frames(tracking, sequence) for sequence in probed_sequences(sequences)]
+        tries = [time_frames(tracking, sequence) for sequence in probed_sequences(sequences)]
     finally:
         torch.set_num_threads(before)
     first, others, frames = (sum(column) for column in zip(*tries, strict=True))
@@ -110,7 +110,7 @@ def probed_sequences(sequences: SequenceList) -> list[Sequence]:
     return [sequences[int(place)] for place in places]
 
 
-def _time_frames(tracking: Any, sequence: Sequence) -> tuple[float, float, int]:
+def time_frames(tracking: Any, sequence: Sequence) -> tuple[float, float, int]:
     """Seconds of the first frame, seconds of the next ones together, and how many these are."""
     loop = FrameLoop(tracking)
     first = loop.start_sequence(sequence).seconds

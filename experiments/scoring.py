@@ -72,7 +72,7 @@ def score_job(job: Job, progress: bool = False) -> JobScores:
         values[scores.name] = {
             metric: np.atleast_1d(getattr(summary, SUMMARY_METRICS[metric])) for metric in job.benchmark.metrics
         }
-        fps[scores.name] = scores.frames_a_second
+        fps[scores.name] = scores.frames_per_second
         memory[scores.name] = peak_memory(evaluation, scores)
     return JobScores(values, fps, memory, evaluation, unfinished)
 

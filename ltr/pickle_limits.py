@@ -90,7 +90,7 @@ def a_number(value: Any) -> Any:
 
 
 def checked_key(key: Any) -> Any:
-    """The key, unless it is a nested tuple: the hash of a few bytes of them may take for ever."""
+    """The key, unless it is a nested tuple: the hash of a few bytes of them may take forever."""
     nested = isinstance(key, tuple) and any(isinstance(part, (tuple, frozenset)) for part in key)
     if nested or isinstance(key, frozenset):
         raise UnsafeFileError("a key of its dictionaries is a nested tuple, which no checkpoint needs")

@@ -3,7 +3,7 @@
 A pickle is a program that may call any function it names. Here a name means one of three things: something this
 module rebuilds itself (tensors, ordered dictionaries), a foreign class that becomes an inert record, or an error that
 names it. A pickle may also ask for memory and time without end in a few bytes: lengths and memo positions that are made
-up, copies of copies, keys whose hash takes for ever. So the interpreter is Python's own, written in Python, with the
+up, copies of copies, keys whose hash takes forever. So the interpreter is Python's own, written in Python, with the
 opcodes that a checkpoint needs and a budget for what they make.
 """
 from __future__ import annotations

@@ -41,101 +41,77 @@ class KnownWeights:
     network: str | None = None
 
 
-def _drive(identifier: str) -> str:
-    return f"https://drive.usercontent.google.com/download?id={identifier}&export=download&confirm=t"
+def _of_the_zoo(name: str, description: str, identifier: str, network: str) -> KnownWeights:
+    page = "https://github.com/visionml/pytracking/blob/master/MODEL_ZOO.md"
+    url = f"https://drive.usercontent.google.com/download?id={identifier}&export=download&confirm=t"
+    return KnownWeights(name, description, page, url, network=f"ltr.models.{network}")
 
 
-_ZOO = "https://github.com/visionml/pytracking/blob/master/MODEL_ZOO.md"
-_NANO_PAGE = "https://github.com/HonglinChu/SiamTrackers/tree/master/NanoTrack"
-_NANO = "https://github.com/HonglinChu/SiamTrackers/raw/master/NanoTrack/models"
-_SEE_PAGE = "see its page"
-_DIMP = "ltr.models.tracking.dimpnet."
-KNOWN: dict[str, KnownWeights] = {
-    entry.name: entry
-    for entry in (
-        KnownWeights(
-            "dimp50.pth", "DiMP on ResNet-50 (Bhat et al., 2019)", _ZOO,
-            _drive("1qgachgqks2UGjKx-GdO1qylBDdB1f9KN"), network=_DIMP + "dimpnet50",
-        ),
-        KnownWeights(
-            "dimp18.pth", "DiMP on ResNet-18 (Bhat et al., 2019)", _ZOO,
-            _drive("1MAjrRJDCbL0DSjUKFyDkUuYS1-cYBNjk"), network=_DIMP + "dimpnet18",
-        ),
-        KnownWeights(
-            "prdimp50.pth.tar", "PrDiMP on ResNet-50 (Danelljan et al., 2020)", _ZOO,
-            _drive("1zbQUVXKsGvBEOc-I1NuGU6yTMPth_aI5"), network=_DIMP + "klcedimpnet50",
-        ),
-        KnownWeights(
-            "prdimp18.pth.tar", "PrDiMP on ResNet-18 (Danelljan et al., 2020)", _ZOO,
-            _drive("1ycm3Uu63j-uCkz4qt0SG6rY_k5UFlhVo"), network=_DIMP + "klcedimpnet18",
-        ),
-        KnownWeights(
-            "super_dimp.pth.tar", "SuperDiMP on ResNet-50 (pytracking, 2020)", _ZOO,
-            _drive("1qDptswis2FxihLRYLVRGDvx6aUoAVVLv"), network=_DIMP + "dimpnet50",
-        ),
-        KnownWeights(
-            "super_dimp_simple.pth.tar", "SuperDiMP-simple on ResNet-50 (pytracking, 2021)", _ZOO,
-            _drive("1lzwdeX9HBefQwznMaX5AKAGda7tqeQtg"), network=_DIMP + "dimpnet50_simple",
-        ),
-        KnownWeights(
-            "atom_default.pth", "ATOM on ResNet-18 (Danelljan et al., 2019)", _ZOO,
-            _drive("1VNyr-Ds0khjM0zaq6lU-xfY74-iWxBvU"), network="ltr.models.bbreg.atom.atom_resnet18",
-        ),
-        KnownWeights(
-            "rt-mdnet.pth", "RT-MDNet trained on ImageNet-Vid (Jung et al., 2018)", "https://github.com/IlchaeJung/RT-MDNet",
-            "https://www.dropbox.com/s/lr8uft05zlo21an/rt-mdnet.pth?dl=1", licence="not stated",
-            network="ltr.models.tracking.mdnet.mdnet",
-        ),
-        KnownWeights(
-            "dimp50_got10k.pth", "DiMP on ResNet-50, trained on GOT-10k alone; nobody publishes it, so train it",
-            "docs/training.md: pytracking train dimp dimp50_got10k", None, licence="yours", network=_DIMP + "dimpnet50",
-        ),
-        KnownWeights(
-            "nanotrack_v3_backbone.onnx", "NanoTrack v3 (Chu, 2023), a peer: backbone", _NANO_PAGE,
-            f"{_NANO}/nanotrackv3/nanotrack_backbone.onnx", licence=_SEE_PAGE, size=1_431_635,
-            tested="50be1320abf9384fd3479ea829f95e244cf3f3838190c5ab60c750fb8c1ce828",
-        ),
-        KnownWeights(
-            "nanotrack_v3_head.onnx", "NanoTrack v3 (Chu, 2023), a peer: head", _NANO_PAGE,
-            f"{_NANO}/nanotrackv3/nanotrack_head.onnx", licence=_SEE_PAGE, size=1_183_740,
-            tested="75357903be3f4817c965af16cb5a11fd32b1467f597a408405a98635ac63f61d",
-        ),
-        KnownWeights(
-            "nanotrack_v2_backbone.onnx", "NanoTrack v2 (Chu, 2022) for OpenCV, a peer: backbone", _NANO_PAGE,
-            f"{_NANO}/nanotrackv2/nanotrack_backbone_sim.onnx", licence=_SEE_PAGE, size=1_056_849,
-            tested="530bdd0cd00f19afab79a863e71ba71e3312395a5dc9151af675082bdaaa2fc4",
-        ),
-        KnownWeights(
-            "nanotrack_v2_head.onnx", "NanoTrack v2 (Chu, 2022) for OpenCV, a peer: head", _NANO_PAGE,
-            f"{_NANO}/nanotrackv2/nanotrack_head_sim.onnx", licence=_SEE_PAGE, size=726_198,
-            tested="0d8c0637be849f092cc7236cae02e55c8b9455ebe37ba50601d6115db4247cd9",
-        ),
-        KnownWeights(
-            "vittrack.onnx", "VitTrack for OpenCV (OpenCV's model zoo, 2023), a peer",
-            "https://github.com/opencv/opencv_zoo/tree/main/models/object_tracking_vittrack",
-            "https://github.com/opencv/opencv_zoo/raw/main/models/object_tracking_vittrack/"
-            "object_tracking_vittrack_2023sep.onnx",
-            licence="Apache-2.0", size=767_836,
-            tested="ac1418b43519a5118dba03e1db181b5ca83f3a61b76582841ce8a725d8bfa249",
-        ),
-        KnownWeights(
-            "mobilenet_v2-b0353104.pth", "MobileNetV2 backbone trained on ImageNet (torchvision)",
-            "https://pytorch.org/vision/stable/models.html",
-            "https://download.pytorch.org/models/mobilenet_v2-b0353104.pth", licence="BSD-3-Clause", size=14_212_972,
-            sha256="b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889",
-        ),
-        KnownWeights(
-            "resnet50-0676ba61.pth", "ResNet-50 backbone trained on ImageNet (torchvision)",
-            "https://pytorch.org/vision/stable/models.html",
-            "https://download.pytorch.org/models/resnet50-0676ba61.pth", licence="BSD-3-Clause", sha256="0676ba61",
-        ),
-        KnownWeights(
-            "resnet18-f37072fd.pth", "ResNet-18 backbone trained on ImageNet (torchvision)",
-            "https://pytorch.org/vision/stable/models.html",
-            "https://download.pytorch.org/models/resnet18-f37072fd.pth", licence="BSD-3-Clause", sha256="f37072fd",
-        ),
+def _nanotrack(version: str, year: str, part: str, file: str, size: int, tested: str) -> KnownWeights:
+    where = "HonglinChu/SiamTrackers"
+    return KnownWeights(
+        f"nanotrack_{version}_{part}.onnx",
+        f"NanoTrack {version} (Chu, {year}, a peer: {part}",
+        f"https://github.com/{where}/tree/master/NanoTrack",
+        f"https://github.com/{where}/raw/master/NanoTrack/models/nanotrack{version}/nanotrack_{file}.onnx",
+        licence="see its page",
+        size=size,
+        tested=tested,
     )
-}
+
+
+def _of_torchvision(name: str, description: str, sha256: str, size: int | None = None) -> KnownWeights:
+    page, url = "https://pytorch.org/vision/stable/models.html", f"https://download.pytorch.org/models/{name}"
+    text = f"{description} backbone trained on ImageNet (torchvision)"
+    return KnownWeights(name, text, page, url, licence="BSD-3-Clause", size=size, sha256=sha256)
+
+
+_VITTRACK = "models/object_tracking_vittrack"
+_ENTRIES = (
+    _of_the_zoo("dimp50.pth", "DiMP on ResNet-50 (Bhat et al., 2019)",
+                "1qgachgqks2UGjKx-GdO1qylBDdB1f9KN", "tracking.dimpnet.dimpnet50"),
+    _of_the_zoo("dimp18.pth", "DiMP on ResNet-18 (Bhat et al., 2019)",
+                "1MAjrRJDCbL0DSjUKFyDkUuYS1-cYBNjk", "tracking.dimpnet.dimpnet18"),
+    _of_the_zoo("prdimp50.pth.tar", "PrDiMP on ResNet-50 (Danelljan et al., 2020)",
+                "1zbQUVXKsGvBEOc-I1NuGU6yTMPth_aI5", "tracking.dimpnet.klcedimpnet50"),
+    _of_the_zoo("prdimp18.pth.tar", "PrDiMP on ResNet-18 (Danelljan et al., 2020)",
+                "1ycm3Uu63j-uCkz4qt0SG6rY_k5UFlhVo", "tracking.dimpnet.klcedimpnet18"),
+    _of_the_zoo("super_dimp.pth.tar", "SuperDiMP on ResNet-50 (pytracking, 2020)",
+                "1qDptswis2FxihLRYLVRGDvx6aUoAVVLv", "tracking.dimpnet.dimpnet50"),
+    _of_the_zoo("super_dimp_simple.pth.tar", "SuperDiMP-simple on ResNet-50 (pytracking, 2021)",
+                "1lzwdeX9HBefQwznMaX5AKAGda7tqeQtg", "tracking.dimpnet.dimpnet50_simple"),
+    _of_the_zoo("atom_default.pth", "ATOM on ResNet-18 (Danelljan et al., 2019)",
+                "1VNyr-Ds0khjM0zaq6lU-xfY74-iWxBvU", "bbreg.atom.atom_resnet18"),
+    KnownWeights(
+        "rt-mdnet.pth", "RT-MDNet trained on ImageNet-Vid (Jung et al., 2018)", "https://github.com/IlchaeJung/RT-MDNet",
+        "https://www.dropbox.com/s/lr8uft05zlo21an/rt-mdnet.pth?dl=1", licence="not stated",
+        network="ltr.models.tracking.mdnet.mdnet",
+    ),
+    KnownWeights(
+        "dimp50_got10k.pth", "DiMP on ResNet-50, trained on GOT-10k alone; nobody publishes it, so train it",
+        "docs/training.md: pytracking train dimp dimp50_got10k", None, licence="yours",
+        network="ltr.models.tracking.dimpnet.dimpnet50",
+    ),
+    _nanotrack("v3", "2023)", "backbone", "backbone", 1_431_635,
+               "50be1320abf9384fd3479ea829f95e244cf3f3838190c5ab60c750fb8c1ce828"),
+    _nanotrack("v3", "2023)", "head", "head", 1_183_740,
+               "75357903be3f4817c965af16cb5a11fd32b1467f597a408405a98635ac63f61d"),
+    _nanotrack("v2", "2022) for OpenCV", "backbone", "backbone_sim", 1_056_849,
+               "530bdd0cd00f19afab79a863e71ba71e3312395a5dc9151af675082bdaaa2fc4"),
+    _nanotrack("v2", "2022) for OpenCV", "head", "head_sim", 726_198,
+               "0d8c0637be849f092cc7236cae02e55c8b9455ebe37ba50601d6115db4247cd9"),
+    KnownWeights(
+        "vittrack.onnx", "VitTrack for OpenCV (OpenCV's model zoo, 2023), a peer",
+        f"https://github.com/opencv/opencv_zoo/tree/main/{_VITTRACK}",
+        f"https://github.com/opencv/opencv_zoo/raw/main/{_VITTRACK}/object_tracking_vittrack_2023sep.onnx",
+        licence="Apache-2.0", size=767_836, tested="ac1418b43519a5118dba03e1db181b5ca83f3a61b76582841ce8a725d8bfa249",
+    ),
+    _of_torchvision("mobilenet_v2-b0353104.pth", "MobileNetV2",
+                    "b03531047ffacf1e2488318dcd2aba1126cde36e3bfe1aa5cb07700aeeee9889", 14_212_972),
+    _of_torchvision("resnet50-0676ba61.pth", "ResNet-50", "0676ba61"),
+    _of_torchvision("resnet18-f37072fd.pth", "ResNet-18", "f37072fd"),
+)
+KNOWN: dict[str, KnownWeights] = {entry.name: entry for entry in _ENTRIES}
 
 
 def cache_dir() -> Path:

@@ -8,8 +8,6 @@ from torch import Tensor
 
 from .errors import StateMismatchError
 
-_BLOCK = 256  # rows of a slab
-
 
 def solve_positive(matrix: Tensor, targets: Tensor, ridge: float) -> tuple[Tensor, Tensor]:
     """W (q, n) with W (A + ridge I) = Z for a symmetric A (n, n), which is lost; and whether A was not positive."""
@@ -23,17 +21,22 @@ class DenseGram:
 
     G is symmetric, so it is kept in slabs of rows, each from its first diagonal entry on. That is half the memory and
     half the work of a whole matrix, for updates and for products.
+
+    Args:
+        dim: p.
+        dtype: of G.
+        device: where it lives.
+        block: rows of a slab.
     """
 
     form = "dense"
     error_bound = 0.0
     shift = 0.0
 
-    def __init__(self, dim: int, dtype: torch.dtype, device: torch.device) -> None:
-        self.dim = dim
+    def __init__(self, dim: int, dtype: torch.dtype, device: torch.device, block: int = 256) -> None:
+        self.dim, self._starts = dim, range(0, dim, block)
         self.slabs = [
-            torch.zeros(min(_BLOCK, dim - start), dim - start, dtype=dtype, device=device)
-            for start in range(0, dim, _BLOCK)
+            torch.zeros(min(block, dim - start), dim - start, dtype=dtype, device=device) for start in self._starts
         ]
 
     @property
@@ -53,13 +56,13 @@ class DenseGram:
 
     def add(self, inputs: Tensor) -> None:
         """G <- G + X^T X for X (b, p)."""
-        for start, slab in zip(range(0, self.dim, _BLOCK), self.slabs, strict=True):
+        for start, slab in zip(self._starts, self.slabs, strict=True):
             slab.addmm_(inputs[:, start : start + len(slab)].T, inputs[:, start:])
 
     def product(self, rows: Tensor) -> Tensor:
         """rows G for rows (m, p)."""
         out = torch.zeros_like(rows)
-        for start, slab in zip(range(0, self.dim, _BLOCK), self.slabs, strict=True):
+        for start, slab in zip(self._starts, self.slabs, strict=True):
             middle = start + len(slab)
             here, right = rows[:, start:middle], slab[:, len(slab) :]
             if len(rows) == 1:  # a matrix times a vector is faster than a row times a matrix
@@ -73,7 +76,7 @@ class DenseGram:
     def dense(self, dtype: torch.dtype) -> Tensor:
         """G (p, p), a tensor of its own."""
         whole = torch.empty(self.dim, self.dim, dtype=dtype, device=self.slabs[0].device)
-        for start, slab in zip(range(0, self.dim, _BLOCK), self.slabs, strict=True):
+        for start, slab in zip(self._starts, self.slabs, strict=True):
             here = slice(start, start + len(slab))
             whole[here, start:] = slab
             whole[start:, here] = slab.T

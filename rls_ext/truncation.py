@@ -5,7 +5,7 @@ as robust frequent directions do it (Luo et al., 2019, after Ghashami et al., 20
 Phi' - sigma I among them, those given up, like all directions never seen, get the eigenvalue sigma + rho/2, and those
 kept lose rho/2: no vector's energy changes by more than rho/2, either way. Each time the trace of Phi' - sigma I
 loses rho for every row kept, so the sum of all rho is at most the energy of the inputs outside their best k directions,
-divided by (rows kept + 1 - k), whatever k: a stream of numerically low rank costs next to nothing, for ever.
+divided by (rows kept + 1 - k), whatever k: a stream of numerically low rank costs next to nothing, forever.
 
 The exact Phi and sigma_0 = delta beta^n are never seen again, but numbers h, l are kept for which, in the order of
 positive semidefinite matrices,

@@ -88,7 +88,7 @@ def _weights_per_tap(
     spread = roots.new_zeros(count, (out_h - 1) * stride[0] + 1, (out_w - 1) * stride[1] + 1)
     spread[:, :: stride[0], :: stride[1]] = roots
     sides = []
-    for axis in (1, 0):  # F.pad wants the last dimension first; negative amounts cut positions that see padding only
+    for axis in (1, 0):  # F.pad takes the last dimension first; negative amounts cut positions that see padding only
         before = dilation[axis] * (kernel[axis] - 1) - pad[axis]
         length = size[axis] + dilation[axis] * (kernel[axis] - 1)
         sides += [before, length - before - spread.shape[1 + axis]]

@@ -11,7 +11,7 @@ SHORT = {
     "RLS-DiMP": "rls_dimp:default",
     "BGD-DiMP matched": "dimp:bgd_matched",
 }
-GOT10K_NETWORK = "dimp50_got10k.pth"  # the GOT-10k protocol wants a network trained on GOT-10k alone
+GOT10K_NETWORK = "dimp50_got10k.pth"  # the GOT-10k protocol requires a network trained on GOT-10k alone
 GOT10K = {label: f"{name}@{GOT10K_NETWORK}" for label, name in SHORT.items()} | {
     "RLS-DiMP": f"rls_dimp:got10k@{GOT10K_NETWORK}"
 }

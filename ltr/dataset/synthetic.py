@@ -59,13 +59,13 @@ class SyntheticVideos(VideoDataset):
 
     def __init__(self, bank: SpriteBank, length: int, seed: int = 0, video_frames: int = 60) -> None:
         self.bank, self.length, self.seed, self.video_frames = bank, length, seed, video_frames
-        self._scene = lru_cache(maxsize=8)(self._make_scene)
+        self.scene = lru_cache(maxsize=8)(self._make_scene)
 
     def __len__(self) -> int:
         return self.length
 
     def track(self, index: int) -> Track:
-        scene = self._scene(index)
+        scene = self.scene(index)
         width, height = scene.size
         boxes = np.stack([scene.layers[scene.target].box(t) for t in range(self.video_frames)])  # (frames, 4)
         low = np.clip(boxes[:, :2], 0, [width - 1, height - 1])
@@ -79,7 +79,7 @@ class SyntheticVideos(VideoDataset):
         return Track(clipped.astype(np.float32), visible)
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
-        scene = self._scene(index)
+        scene = self.scene(index)
         return [_draw_frame(scene, t) for t in frame_ids]
 
     def _make_scene(self, index: int) -> Scene:
@@ -179,7 +179,7 @@ def _draw_frame(scene: Scene, t: int) -> np.ndarray:
     width, height = scene.size
     frame = _draw_background(scene, t).astype(np.float32)
     for layer in scene.layers:
-        _draw_layer(frame, layer, t)
+        draw_layer(frame, layer, t)
     frame *= scene.gain[t]
     if scene.softness > 0:
         frame = cv2.GaussianBlur(frame, (0, 0), scene.softness)
@@ -203,7 +203,7 @@ def _draw_background(scene: Scene, t: int) -> np.ndarray:
     return cv2.warpAffine(scene.photo, matrix, scene.size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101)
 
 
-def _draw_layer(frame: np.ndarray, layer: Layer, t: int) -> None:
+def draw_layer(frame: np.ndarray, layer: Layer, t: int) -> None:
     """Blends a layer into the frame (h, w, 3) float32, in place."""
     poses, sprite = layer.poses, layer.sprite
     matrix = poses.matrix(t, sprite.shape)

@@ -3,7 +3,7 @@
     ffmpeg -v error -i VIDEO -f rawvideo -pix_fmt rgb24 - | python track.py WIDTH HEIGHT X Y W H
 
 prints a line x, y, w, h for each frame. It learns on the first frame and follows position and scale from there; what
-the full tracker does besides (augmentation, online learning, box refinement) is left out.
+the full tracker does besides (augmentation, online learning, box refinement, doubting low peaks) is left out.
 """
 import sys
 from pathlib import Path

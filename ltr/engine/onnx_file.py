@@ -16,7 +16,8 @@ ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_STRING, ATTRIBUTE_INTS = 1, 2, 3, 7
 Attribute = float | int | str | Sequence[int]
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """Seven bits per byte, the lowest first; the highest bit says that more follow."""
     value &= 2**64 - 1  # negative numbers as two's complement
     out = bytearray()
     while value > 127:
@@ -27,17 +28,17 @@ def _varint(value: int) -> bytes:
 
 
 def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value)
+    return varint(field << 3) + varint(value)
 
 
 def _message(field: int, content: bytes | str) -> bytes:
     content = content.encode() if isinstance(content, str) else content
-    return _varint(field << 3 | 2) + _varint(len(content)) + content
+    return varint(field << 3 | 2) + varint(len(content)) + content
 
 
 def _attribute(name: str, value: Attribute) -> bytes:
     if isinstance(value, float):
-        return _message(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, ATTRIBUTE_FLOAT)
+        return _message(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, ATTRIBUTE_FLOAT)
     if isinstance(value, int):
         return _message(1, name) + _number(3, value) + _number(20, ATTRIBUTE_INT)
     if isinstance(value, str):

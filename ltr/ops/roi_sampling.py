@@ -95,11 +95,11 @@ def roi_sample(
     index = cell[:, :, None, :, None] + column[:, None, :, None, :]  # (N, rows, columns, T, T')
     weight = row_weight[:, :, None, :, None] * column_weight[:, None, :, None, :]
     table = features.permute(0, 2, 3, 1).reshape(-1, channels)  # (B * H * W, C)
-    sampled = _weighted_rows(table, index.flatten(0, 2).flatten(1), weight.flatten(0, 2).flatten(1).to(features.dtype))
+    sampled = weighted_rows(table, index.flatten(0, 2).flatten(1), weight.flatten(0, 2).flatten(1).to(features.dtype))
     return sampled.view(len(rois), rows, columns, channels).permute(0, 3, 1, 2)
 
 
-def _weighted_rows(table: Tensor, index: Tensor, weight: Tensor) -> Tensor:
+def weighted_rows(table: Tensor, index: Tensor, weight: Tensor) -> Tensor:
     """``sum_t weight[m, t] * table[index[m, t]]`` (M, C)."""
     if table.device.type in ("cpu", "cuda") and table.dtype in (torch.float32, torch.float64):
         return functional.embedding_bag(index, table, per_sample_weights=weight, mode="sum")

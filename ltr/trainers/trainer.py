@@ -87,7 +87,7 @@ class Trainer:
         )
         source = iter(loader)
         while self.step < steps:
-            for name, value in self._optimizer_step(source, self.epoch + self.step / steps).items():
+            for name, value in self.optimizer_step(source, self.epoch + self.step / steps).items():
                 meters[name].append(value)
             self.step += 1
             bar.update()
@@ -97,7 +97,8 @@ class Trainer:
         bar.close()
         return {name: distributed.mean_over_processes(float(np.mean(values))) for name, values in meters.items()}
 
-    def _optimizer_step(self, source: Any, fractional_epoch: float) -> dict[str, float]:
+    def optimizer_step(self, source: Any, fractional_epoch: float) -> dict[str, float]:
+        """One step on the next batches of ``source``; numbers for the log."""
         factor = self.plan.learning_rate_factor(fractional_epoch)
         for group, rate in zip(self.optimizer.param_groups, self.base_rates, strict=True):
             group["lr"] = rate * factor

@@ -20,8 +20,7 @@ from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
 
-FILES_A_TASK = 40  # result files that a worker scores before it reports
-SERIAL_BELOW = 60  # with fewer files to score, starting processes takes longer than scoring
+FILES_PER_TASK = 40  # result files that a worker scores before it reports; starting one for fewer takes longer
 SHOWN_MISSING = 10
 
 
@@ -49,7 +48,7 @@ class TrackerScores:
         )
 
     @property
-    def frames_a_second(self) -> float:
+    def frames_per_second(self) -> float:
         """Frames over seconds of everything that was timed; NaN if nothing was."""
         timed = ~np.isnan(self.seconds)
         frames = (timed * self.lengths).sum()
@@ -195,14 +194,13 @@ def _keys(job: Job, runs: list[Run]) -> list[bytes]:
 def _compute(jobs: list[Job], todo: list[tuple[int, Run]], workers: int | None, progress: bool):
     """Yields ``(place, run), key, row`` of everything that is not in the cache."""
     tasks = []
-    for start in range(0, len(todo), FILES_A_TASK):
-        part = todo[start : start + FILES_A_TASK]
+    for start in range(0, len(todo), FILES_PER_TASK):
+        part = todo[start : start + FILES_PER_TASK]
         tasks.append(([(place, jobs[place]) for place in dict.fromkeys(place for place, _ in part)], part))
     workers = min(workers or os.cpu_count() or 1, len(tasks))
     with tqdm(total=len(todo), desc="scoring", unit="file", disable=not progress or not todo, leave=False) as bar:
-        if workers <= 1 or len(todo) < SERIAL_BELOW:
-            results = map(score_task, tasks)
-            yield from _unpack(results, bar)
+        if workers <= 1:
+            yield from _unpack(map(score_task, tasks), bar)
             return
         with ProcessPoolExecutor(workers) as pool:
             yield from _unpack(pool.map(score_task, tasks), bar)

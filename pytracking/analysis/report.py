@@ -11,7 +11,7 @@ from pytracking.analysis.evaluate import Evaluation, TrackerScores
 from pytracking.analysis.scores import MEASURES
 from pytracking.analysis.statistics import compare_paired, mean_and_interval
 from pytracking.analysis.tables import Number, Table
-from pytracking.evaluation.results import memory_file, read_memory
+from pytracking.evaluation.results import peak_memory_file, read_peak_memory
 from pytracking.evaluation.sequence import Sequence
 
 PLOT_COLUMNS = {"success": ("AUC", "OP50", "OP75"), "prec": ("Precision",), "norm_prec": ("Norm Precision",)}
@@ -27,14 +27,14 @@ def overall_table(evaluation: Evaluation, title: str = "results", columns: Itera
     """One row per tracker: scores from 0 to 1 with 95 % intervals over runs, speed and memory."""
     columns = list(columns)
     memory = [peak_memory(evaluation, tracker) for tracker in evaluation.trackers]
-    extra = ["fps"] if any(not np.isnan(t.frames_a_second) for t in evaluation.trackers) else []
+    extra = ["fps"] if any(not np.isnan(t.frames_per_second) for t in evaluation.trackers) else []
     extra += ["MiB"] if not np.isnan(memory).all() else []
     header = ["Tracker", "Runs", *columns, *extra]
     table = Table(_title(title, evaluation), header, notes=rule_notes(evaluation), best=columns)
     for tracker, mib in zip(evaluation.trackers, memory, strict=True):
         summary = evaluation.summary(tracker)
         numbers = [_score(getattr(summary, MEASURES[column])) for column in columns]
-        speeds = {"fps": Number(tracker.frames_a_second, decimals=1), "MiB": Number(mib, decimals=0)}
+        speeds = {"fps": Number(tracker.frames_per_second, decimals=1), "MiB": Number(mib, decimals=0)}
         table.rows.append([tracker.name, len(tracker.runs), *numbers, *(speeds[name] for name in extra)])
     if "MiB" in extra:
         table.notes.append("MiB: peak memory, on the GPU where one was used, else resident memory of the process")
@@ -143,5 +143,5 @@ def rule_notes(evaluation: Evaluation) -> list[str]:
 
 def peak_memory(evaluation: Evaluation, tracker: TrackerScores) -> float:
     """Largest memory of the runs, in MiB; NaN where none was written down."""
-    files = [memory_file(run, name) for run in tracker.runs if run.is_dir() for name in evaluation.names]
-    return max((read_memory(path) for path in files if path.exists()), default=float("nan"))
+    files = [peak_memory_file(run, name) for run in tracker.runs if run.is_dir() for name in evaluation.names]
+    return max((read_peak_memory(path) for path in files if path.exists()), default=float("nan"))

@@ -45,10 +45,10 @@ def score_task(task: Task) -> list[tuple[tuple[int, Run], bytes, np.ndarray]]:
     """Scores a handful of files; this is what a worker runs."""
     jobs, part = dict(task[0]), task[1]
     keys = {place: job.key for place, job in jobs.items()}
-    return [((place, run), *_score_file(jobs[place], keys[place], run)) for place, run in part]
+    return [((place, run), *score_file(jobs[place], keys[place], run)) for place, run in part]
 
 
-def _score_file(job: Job, sequence_key: bytes, run: Run) -> tuple[bytes, np.ndarray]:
+def score_file(job: Job, sequence_key: bytes, run: Run) -> tuple[bytes, np.ndarray]:
     """Key and row of one result file: curves, then mean overlap, frames, valid frames, seconds."""
     sequence, source = job.sequence, run.source(job.sequence.name)
     data, timing = run.boxes(sequence.name), run.times(sequence.name)

@@ -41,12 +41,12 @@ def score_table(tracker: Tracker, sequences: list[Sequence]) -> Table:
         columns = [evaluation.sequence_scores(scores, MEASURES[column])[0] for column in COLUMNS]
         for place, sequence in enumerate(public):
             numbers = [Number(float(column[place]), decimals=DECIMALS) for column in columns]
-            speed = scores.select([place]).frames_a_second
+            speed = scores.select([place]).frames_per_second
             table.rows.append([sequence.name, len(sequence), *numbers, Number(speed, decimals=1)])
         summary = evaluation.summary(scores)
         means = [Number(float(getattr(summary, MEASURES[column])[0]), decimals=DECIMALS) for column in COLUMNS]
         total = sum(map(len, public))
-        table.rows.append(["mean of sequences", total, *means, Number(scores.frames_a_second, decimals=1)])
+        table.rows.append(["mean of sequences", total, *means, Number(scores.frames_per_second, decimals=1)])
         table.notes += rule_notes(evaluation)
     if len(public) < len(sequences):
         secret = len(sequences) - len(public)

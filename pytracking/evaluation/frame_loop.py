@@ -81,7 +81,7 @@ class FrameLoop:
             image: RGB uint8 (h, w, 3).
             box: x, y, w, h in pixels.
             seed: of everything random in the tracker.
-            sequence_name: for trackers that want to know it.
+            sequence_name: for trackers that use it.
             ground_truth: boxes of all frames, for trackers that look at the answers.
             where: starts the message of an error.
 

@@ -18,12 +18,12 @@ from typing import IO, Any
 from pytracking.evaluation.origin import is_this_runs, objection, origin_file, write_origin
 from pytracking.evaluation.results import (
     boxes_file,
-    memory_file,
+    peak_memory_file,
     result_names,
     scores_file,
     times_file,
     write_boxes,
-    write_memory,
+    write_peak_memory,
     write_scores,
     write_times,
 )
@@ -135,7 +135,7 @@ def folder_lock(folder: Path) -> Any:
 
 
 def store_result(
-    folder: Path, sequence: Sequence, settings: str, output: SequenceOutput, memory_mib: float, *, replace: bool
+    folder: Path, sequence: Sequence, settings: str, output: SequenceOutput, peak_mib: float, *, replace: bool
 ) -> bool:
     """Writes the files of a result, boxes last: their presence means that the result is complete.
 
@@ -152,7 +152,7 @@ def store_result(
             return False
         boxes_file(folder, name).unlink(missing_ok=True)
         scores_file(folder, name).unlink(missing_ok=True)
-        write_memory(memory_file(folder, name), memory_mib)
+        write_peak_memory(peak_memory_file(folder, name), peak_mib)
         write_times(times_file(folder, name), output.times)
         if output.scores is not None:
             write_scores(scores_file(folder, name), output.scores)
@@ -180,7 +180,7 @@ def move_away(folder: Path, results: Iterable[str]) -> Path:
     if (folder / RECORD_NAME).exists():
         shutil.copy2(folder / RECORD_NAME, target / RECORD_NAME)
     for name in results:
-        for file in (boxes_file, times_file, scores_file, memory_file, origin_file):
+        for file in (boxes_file, times_file, scores_file, peak_memory_file, origin_file):
             if (source := file(folder, name)).exists():
                 file(target, name).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(source, file(target, name))

@@ -46,7 +46,7 @@ def scores_file(folder: str | Path, sequence_name: str) -> Path:
     return Path(folder) / f"{sequence_name}_object_presence_scores.txt"
 
 
-def memory_file(folder: str | Path, sequence_name: str) -> Path:
+def peak_memory_file(folder: str | Path, sequence_name: str) -> Path:
     """Where the peak memory of the run on a sequence is."""
     return Path(folder) / "memory" / f"{sequence_name}.txt"
 
@@ -124,12 +124,12 @@ def parse_scores(data: bytes, source: str | Path) -> np.ndarray:
     return _parse_table(data, source, columns=1, finite=False)[:, 0]
 
 
-def write_memory(path: str | Path, mib: float) -> None:
+def write_peak_memory(path: str | Path, mib: float) -> None:
     """Writes the peak memory atomically."""
     write_text(path, f"{mib:.1f}\n")
 
 
-def read_memory(path: str | Path) -> float:
+def read_peak_memory(path: str | Path) -> float:
     """Peak memory in MiB."""
     return float(_parse_table(_read_bytes(path), path, columns=1)[0, 0])
 

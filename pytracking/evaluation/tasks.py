@@ -11,7 +11,7 @@ from pytracking.evaluation.result_folder import store_result
 from pytracking.evaluation.results import boxes_file
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
-from pytracking.utils.memory import peak_memory_mib, reset_peak_memory
+from pytracking.utils.peak_memory import peak_memory_mib, reset_peak_memory
 
 
 @dataclass
@@ -50,7 +50,7 @@ class TaskRunner:
             elif is_this_runs(folder, sequence, task.settings):
                 return Outcome(task, kept=True)
             reset_peak_memory()
-            output = task.tracker.run_sequence(sequence, tracker=self._tracker_for(task), progress=progress)
+            output = task.tracker.run_sequence(sequence, tracker=self.tracker_for(task), progress=progress)
             memory = peak_memory_mib()
             stored = store_result(folder, sequence, task.settings, output, memory, replace=task.rerun)
         except Exception:
@@ -58,7 +58,8 @@ class TaskRunner:
             return Outcome(task, error=traceback.format_exc())
         return Outcome(task, seconds=float(output.times.sum()), kept=not stored)
 
-    def _tracker_for(self, task: Task) -> Any:
+    def tracker_for(self, task: Task) -> Any:
+        """The task's tracker; the last one again where nothing has changed."""
         key = (task.tracker.name, task.tracker.parameter_name, task.tracker.network, repr(task.tracker.overrides))
         if key != self._key:
             self._tracker = None  # frees the old network first

@@ -155,7 +155,7 @@ class VideoWriter:
         if (width, height) != self._size:
             first = f"{self._size[0]}x{self._size[1]}"
             raise UserError(f"{self._path}: a frame of {width}x{height} after frames of {first}")
-        if width % 2 or height % 2:  # H.264 halves the colours' resolution: it wants even sizes
+        if width % 2 or height % 2:  # H.264 halves the colours' resolution: sizes must be even
             frame = cv2.copyMakeBorder(frame, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
         self._encoder.write(frame)
 

@@ -85,7 +85,7 @@ def create_workspace(
     folder = Path(folder).expanduser().resolve()
     if is_workspace(folder):
         raise WorkspaceError(f"'{folder}' is a workspace already; give another folder, or --trackers alone to add some")
-    stack_name, definition = _stack(stack, changes)
+    stack_name, definition = read_stack(stack, changes)
     left_out: list[str] = []
     if sequences is not None:
         kept, left_out = _usable(sequences, definition)
@@ -151,7 +151,7 @@ def registered_spec(tracker: Any) -> TrackerSpec | None:
     return TrackerSpec(tracker.metadata("tracker"), tracker.metadata("parameter"), network, other_network)
 
 
-def _stack(name: str, changes: StackChanges | None) -> tuple[str, dict[str, Any]]:
+def read_stack(name: str, changes: StackChanges | None) -> tuple[str, dict[str, Any]]:
     """What config.yaml calls the stack (``stack.yaml`` where it is the workspace's own file), and its content."""
     import yaml
     from vot.stack import list_integrated_stacks, resolve_stack

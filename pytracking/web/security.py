@@ -81,7 +81,7 @@ class Gate:
         if self._token is not None:
             given = connection.query_params.get("token") or connection.cookies.get(TOKEN_COOKIE, "")
             if not hmac.compare_digest(given.encode(), self._token.encode()):
-                return 403, "this server wants the token that it printed when it was started"
+                return 403, "this server asks for the token that it printed when it was started"
         return None
 
     def _headers(self) -> list[tuple[bytes, bytes]]:

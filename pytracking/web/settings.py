@@ -35,6 +35,8 @@ class WebSettings:
     max_upload_bytes: int = 512 * 2**20
     max_uploads: int = 20  # the client's own oldest that is not being tracked is removed first
     min_free_bytes: int = 2**28  # of the disk, left alone by uploads
+    upload_keep_seconds: float = 3600.0  # one that nobody looked at for this long may make room for somebody else's
+    upload_stall_seconds: float = 60.0  # one that brings nothing for this long is given up
     decoder: DecoderLimits = DecoderLimits()  # what decoding one video may take
     max_sessions: int = 8  # videos tracked at the same time
     max_pages: int = 64  # open connections of pages

@@ -15,9 +15,6 @@ from pathlib import Path
 from ltr.errors import UserError
 from pytracking.web.settings import VIDEO_SUFFIXES, WebSettings
 
-KEEP_SECONDS = 3600.0  # an upload that nobody looked at for so long may go to make room for somebody else's
-STALL_SECONDS = 60.0  # an upload that brings nothing for so long is given up
-
 
 class UploadError(UserError):
     """An upload that is refused; the message says why. ``status`` is the HTTP answer."""
@@ -110,7 +107,7 @@ class UploadStore:
         with open(upload.path, "wb") as stream:
             while True:
                 try:
-                    chunk = await asyncio.wait_for(anext(iterator), STALL_SECONDS)
+                    chunk = await asyncio.wait_for(anext(iterator), self._settings.upload_stall_seconds)
                 except StopAsyncIteration:
                     break
                 except asyncio.TimeoutError as error:  # not yet TimeoutError in Python 3.10
@@ -149,7 +146,7 @@ class UploadStore:
         """Removes what may go until this much more fits, or refuses."""
         while problem := self._problem(client, size, files):
             own = [one for one in self._uploads.values() if self._may_go(one) and one.client == client]
-            long_ago = time.monotonic() - KEEP_SECONDS
+            long_ago = time.monotonic() - self._settings.upload_keep_seconds
             old = [one for one in self._uploads.values() if self._may_go(one) and one.last_used < long_ago]
             if not own and not old:
                 raise UploadError(problem, 507)

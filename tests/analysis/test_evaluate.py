@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import shutil
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,14 +42,17 @@ def test_numbers_are_those_of_the_pure_functions(rule: str, results: list[Result
             )
             for name in ("auc", "op50", "precision", "normalised_precision", "average_overlap"):
                 assert float(getattr(summary, name)[number]) == pytest.approx(float(getattr(expected, name)), abs=1e-12)
-        assert tracker.frames_a_second == pytest.approx(20.0)
+        assert tracker.frames_per_second == pytest.approx(20.0)
 
 
-def test_parallel_and_serial_agree(results: list[ResultSet], sequences: SequenceList, monkeypatch) -> None:
-    monkeypatch.setattr("pytracking.analysis.evaluate.SERIAL_BELOW", 0)
-    monkeypatch.setattr("pytracking.analysis.evaluate.FILES_A_TASK", 7)
-    parallel = evaluate(results, sequences, workers=2, progress=False, cache=False)
-    serial = evaluate(results, sequences, cache=False, **QUIET)
+def test_parallel_and_serial_agree(results: list[ResultSet], sequences: SequenceList, tmp_path: Path) -> None:
+    more = list(results)
+    for number, each in enumerate(results):  # a worker is given 40 files at a time
+        copies = [Run(shutil.copytree(run.path, tmp_path / f"{number}_{run.path.name}")) for run in each.runs]
+        more.append(ResultSet(f"{each.name} again", tuple(copies)))
+    assert sum(len(each.runs) for each in more) * len(sequences) == 60
+    parallel = evaluate(more, sequences, workers=2, progress=False, cache=False)
+    serial = evaluate(more, sequences, cache=False, **QUIET)
     for a, b in zip(parallel.trackers, serial.trackers, strict=True):
         np.testing.assert_array_equal(parallel.summary(a).auc, serial.summary(b).auc)
 
@@ -56,8 +60,8 @@ def test_parallel_and_serial_agree(results: list[ResultSet], sequences: Sequence
 def test_cache_is_used_and_never_stale(results: list[ResultSet], sequences: SequenceList, monkeypatch) -> None:
     first = evaluate(results, sequences, **QUIET)
     scored = []
-    real = workers._score_file
-    monkeypatch.setattr(workers, "_score_file", lambda job, key, run: scored.append(run) or real(job, key, run))
+    real = workers.score_file
+    monkeypatch.setattr(workers, "score_file", lambda job, key, run: scored.append(run) or real(job, key, run))
     again = evaluate(results, sequences, **QUIET)
     assert not scored
     np.testing.assert_array_equal(first.summary(first.trackers[0]).auc, again.summary(again.trackers[0]).auc)
@@ -82,8 +86,8 @@ def test_cache_is_used_and_never_stale(results: list[ResultSet], sequences: Sequ
 @pytest.mark.parametrize("name", ["pytracking.analysis.metrics", "ltr.sequence_files"])
 def test_changed_scoring_code_is_noticed(name, results, sequences, tmp_path: Path, monkeypatch) -> None:
     evaluate(results, sequences, **QUIET)
-    scored, real, find_spec = [], workers._score_file, importlib.util.find_spec
-    monkeypatch.setattr(workers, "_score_file", lambda job, key, run: scored.append(run) or real(job, key, run))
+    scored, real, find_spec = [], workers.score_file, importlib.util.find_spec
+    monkeypatch.setattr(workers, "score_file", lambda job, key, run: scored.append(run) or real(job, key, run))
     edited = tmp_path / "edited.py"
     edited.write_bytes(Path(find_spec(name).origin).read_bytes() + b"# changed\n")
     changed = SimpleNamespace(origin=str(edited))
@@ -183,7 +187,7 @@ def test_published_archives_are_read(results: list[ResultSet], sequences: Sequen
     assert found.name == "Published" and len(found.runs) == 3
     evaluation = evaluate([found], sequences, **QUIET)
     assert 0.5 < float(evaluation.summary(evaluation.trackers[0]).auc.mean()) < 1
-    assert np.isnan(evaluation.trackers[0].frames_a_second)
+    assert np.isnan(evaluation.trackers[0].frames_per_second)
 
 
 def test_finding_results(tmp_path: Path) -> None:

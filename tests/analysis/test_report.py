@@ -168,12 +168,12 @@ def test_scripts_written_for_pytracking_still_run(results, sequences, tmp_path: 
 
 def test_memory_of_a_run_reaches_the_table(folder_dataset: Path) -> None:
     from pytracking.evaluation import get_dataset, trackerlist
-    from pytracking.evaluation.results import memory_file, read_memory
+    from pytracking.evaluation.results import peak_memory_file, read_peak_memory
     from pytracking.evaluation.running import run_dataset
 
     dataset, trackers = get_dataset(f"folder:{folder_dataset}"), trackerlist("identity", "default", [0])
     assert not run_dataset(dataset, trackers, progress=False).failures
-    peaks = [read_memory(memory_file(trackers[0].results_dir, sequence.name)) for sequence in dataset]
+    peaks = [read_peak_memory(peak_memory_file(trackers[0].results_dir, sequence.name)) for sequence in dataset]
     assert all(10 < peak < 1e5 for peak in peaks)
     table = report.overall_table(evaluate(trackers, dataset, progress=False, workers=1))
     assert table.header[-1] == "MiB" and table.rows[0][-1].value == max(peaks)

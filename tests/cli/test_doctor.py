@@ -22,14 +22,13 @@ def _refuse(**_: object):
     raise OSError(30, "Read-only file system")
 
 
-def test_little_room_is_a_failure(monkeypatch):
-    monkeypatch.setattr(machine, "ENOUGH", 2**80)
-    assert not any(finding.ok for finding in machine.writing())
+def test_little_room_is_a_failure():
+    assert not any(finding.ok for finding in machine.writing(enough=2**80))
 
 
 def test_a_device_is_tried_with_a_convolution(monkeypatch):
-    assert computing._try_device("cpu").ok
-    assert computing._try_device("cuda:99").ok is False
+    assert computing.try_device("cpu").ok
+    assert computing.try_device("cuda:99").ok is False
     right, calls = F.conv2d, []
 
     def wrong_the_second_time(*arguments):
@@ -37,29 +36,26 @@ def test_a_device_is_tried_with_a_convolution(monkeypatch):
         return right(*arguments) * (1 if len(calls) == 1 else 1.1)
 
     monkeypatch.setattr(F, "conv2d", wrong_the_second_time)
-    finding = computing._try_device("cpu")
+    finding = computing.try_device("cpu")
     assert finding.ok is False and "from the CPU's" in finding.state
 
 
-def test_a_tracker_is_tried_as_in_a_run(monkeypatch):
-    monkeypatch.setattr(computing, "TRACKER", "identity/default")
-    assert computing.tracking().ok
-    monkeypatch.setattr(computing, "TRACKER", "identity/nothing")
-    finding = computing.tracking()
+def test_a_tracker_is_tried_as_in_a_run():
+    assert computing.tracking("identity/default").ok
+    finding = computing.tracking("identity/nothing")
     assert finding.ok is False and "UnknownTrackerError" in finding.state
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".avi"])
 def test_a_video_comes_back(suffix):
-    assert machine._round_trip(suffix).ok
+    assert machine.round_trip(suffix).ok
 
 
 def test_a_codec_that_loses_frames_is_a_failure(monkeypatch):
-    monkeypatch.setattr(machine, "FRAMES", 5)
     from pytracking.utils import video_writer
 
     monkeypatch.setattr(video_writer.VideoWriter, "write", _write_half(video_writer.VideoWriter.write))
-    assert machine._round_trip(".avi").ok is False
+    assert machine.round_trip(".avi").ok is False
 
 
 def _write_half(write):

@@ -95,10 +95,10 @@ def test_forgetting_without_an_end_starts_p_again() -> None:
     learner = rls(0.05, 0.1)
     learner.beta, learner.dtype = 0.5, torch.float32
     learner.start(filters.float(), torch.Generator())
-    rows = torch.ones(filters.numel())
+    scores = problem.scores(filters)
     with pytest.warns(RuntimeWarning, match="starts again"):
         for _ in range(200):
-            learner._remember(rows)
+            learner.take_in(problem, scores, filters.shape[-1])
     assert 1 <= learner.inverse.steps < 200 and torch.isfinite(learner.inverse.dense()).all()
 
 

@@ -15,9 +15,9 @@ from pytracking.features.augmentation import Augmentation, crop_middle, dropout_
 from pytracking.features.crop import CONVENTIONS, sample_patch
 from pytracking.tracker.dimp.first_frame import plan_augmentations, sample_first_frame
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
-from pytracking.tracker.dimp.memory import SampleMemory
 from pytracking.tracker.dimp.params import FEW_SAMPLES, MANY_ROTATIONS, AugmentationParams, DimpParams
 from pytracking.tracker.dimp.refinement import best_mean, climb, jittered_boxes
+from pytracking.tracker.dimp.sample_memory import SampleMemory
 
 some = settings(max_examples=25, deadline=None)
 

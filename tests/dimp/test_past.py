@@ -7,7 +7,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytracking.tracker.dimp import past as module
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.past import PastSamples, margins
@@ -39,11 +38,11 @@ def test_samples_are_few_spread_out_and_older_than_a_hundred_frames(offered: set
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_every_learner_reports_it_and_is_not_changed_by_it(network, frames, monkeypatch, learner: str) -> None:
-    monkeypatch.setattr(module, "PAST", 4)
+def test_every_learner_reports_it_and_is_not_changed_by_it(network, frames, learner: str) -> None:
     tracker_class, params_class = LEARNERS[learner]
     common = SMALL | ALWAYS_FOUND | {"learner": learner}
     tracker = tracker_class(params_class(**common, output_past_margin=True), network)
+    tracker.past = PastSamples(age=4)
     outputs = run(tracker, frames)
     found = [output["learner"]["past_margin"] for output in outputs]
     assert found[:4] == [None] * 4 and all(np.isfinite(value) for value in found[4:])  # frames 2 to 5, then from 6 on
@@ -53,8 +52,8 @@ def test_every_learner_reports_it_and_is_not_changed_by_it(network, frames, monk
 
 
 def test_the_margin_is_that_of_the_present_filter_on_old_samples_alone(network, frames, monkeypatch) -> None:
-    monkeypatch.setattr(module, "PAST", 4)
     tracker = DimpTracker(DimpParams(**SMALL | {"train_skipping": 1}, **ALWAYS_FOUND, output_past_margin=True), network)
+    tracker.past = PastSamples(age=4)
     stored: list[tuple[torch.Tensor, torch.Tensor]] = []
     offer = tracker.past.offer
     monkeypatch.setattr(tracker.past, "offer", lambda n, x, box: (stored.append((x.clone(), box)), offer(n, x, box)))

@@ -40,7 +40,7 @@ def expected_boxes(sequence) -> np.ndarray:
     spec = Tracker("dimp", "dimp50", network="dimp_mobile")
     network = load_dimp_network(spec.weights.file, torch.device("cpu"))
     recommended = {**network.metadata["tracker"], "use_iou_net": False, "update_classifier": False}
-    recommended |= {"augmentation": ONE_SAMPLE, "device": "cpu"}
+    recommended |= {"augmentation": ONE_SAMPLE, "device": "cpu", "uncertain_part": None}
     # Without box refinement the scale must come from the filter, also where the network recommends otherwise.
     recommended |= {"scale_step": recommended.get("scale_step") or DEFAULT_SCALE_STEP, "interpolate_peak": True}
     params = dataclasses.replace(spec.get_parameters(), **recommended)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from ltr.engine.onnx_file import GraphFile, _varint
+from ltr.engine.onnx_file import GraphFile, varint
 from ltr.engine.translate import Translator, UntranslatableError
 from ltr.models.inference import prepare_for_inference
 from ltr.models.target_classifier.features import InstanceL2Norm
@@ -15,7 +15,7 @@ from ltr.models.tracking.dimpnet import dimpnet18, dimpnet50, dimpnet_mobile
 
 
 class Both(nn.Module):
-    """Gives a module's output as a tuple, as the translator wants it."""
+    """Gives a module's output as a tuple, as the translator needs it."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ def run_translated(module: nn.Module, x: torch.Tensor) -> np.ndarray:
 
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_varint_round_trips(value):
-    data, found = _varint(value), 0
+    data, found = varint(value), 0
     for place, byte in enumerate(data):
         found |= (byte & 127) << 7 * place
         assert (byte > 127) == (place < len(data) - 1)

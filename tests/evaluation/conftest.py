@@ -22,7 +22,7 @@ def own_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def write_sequence(
     root: Path, name: str, frames: int = 6, size: tuple[int, int] = (48, 64), step: float = 2.0, suffix: str = ".png"
 ) -> Sequence:
-    """A patterned square of 20 x 20 pixels on noise, moving right by ``step`` pixels a frame, in the OTB layout."""
+    """A patterned square of 20 x 20 pixels on noise, moving right by ``step`` pixels per frame, in the OTB layout."""
     generator = np.random.default_rng(len(name))
     background = generator.integers(0, 255, (*size, 3), dtype=np.uint8)
     pattern = np.kron(generator.integers(0, 255, (5, 5, 3)), np.ones((4, 4, 1))).astype(np.uint8)

@@ -9,7 +9,7 @@ import pytest
 
 import experiments
 import pytracking
-from experiments.planning import PROBE_FRAMES, _time_frames
+from experiments.planning import PROBE_FRAMES, time_frames
 from pytracking.evaluation import Tracker
 from pytracking.evaluation.frame_loop import FrameError, FrameLoop, TrackerOutputError
 from pytracking.evaluation.handle import TrackerHandle
@@ -93,7 +93,7 @@ def by_vot(sequence, handle) -> None:
 
 def by_probe(sequence, handle) -> list[float]:
     assert PROBE_FRAMES >= FRAMES
-    first, others, tracked = _time_frames(handle[1], sequence)
+    first, others, tracked = time_frames(handle[1], sequence)
     return [first, *[others / tracked] * tracked]
 
 

@@ -129,7 +129,7 @@ class NotesTrackers:
 
     def run(self, tasks, progress):
         for task in tasks:
-            self.params.append(TaskRunner()._tracker_for(task).params)
+            self.params.append(TaskRunner().tracker_for(task).params)
             yield Outcome(task)
 
 

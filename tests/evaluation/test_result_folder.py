@@ -139,8 +139,8 @@ def test_results_of_nobody_knows_what_are_not_adopted(sequences, damage, rerun):
 
 def test_rerun_with_a_changed_parameter_deletes_nothing(sequences):
     run(sequences)
-    before, changed = files(), {"seconds_a_frame": 0.001}
-    with pytest.raises(ChangedRunError, match="seconds_a_frame: 0.0 before, 0.001 now") as error:
+    before, changed = files(), {"seconds_per_frame": 0.001}
+    with pytest.raises(ChangedRunError, match="seconds_per_frame: 0.0 before, 0.001 now") as error:
         run(sequences[:1], rerun=True, overrides=changed)
     assert "one, three, two (3 in all, 2 of sequences that this run does not compute)" in str(error.value)
     assert "--runid" in str(error.value) and "--overwrite" in str(error.value)
@@ -153,7 +153,7 @@ def test_rerun_with_a_changed_parameter_deletes_nothing(sequences):
     (moved,) = (folder() / "replaced").iterdir()
     now = files()
     assert {name: now[f"replaced/{moved.name}/{name}"] for name in before} == before
-    assert read_record(moved)["parameters"]["seconds_a_frame"] == 0.0
+    assert read_record(moved)["parameters"]["seconds_per_frame"] == 0.0
     assert result_names(folder()) == ["one"]
 
 
@@ -188,7 +188,7 @@ def test_what_became_somebody_elses_meanwhile_is_not_touched(tmp_path, sequences
         with pytest.raises(ChangedRunError, match="9 frames.*6 frames"):
             store_result(folder(), one, ours.settings, output_of(2, 6), 1.0, replace=False)
         record = read_record(folder())
-        record["parameters"]["seconds_a_frame"] = 1.0
+        record["parameters"]["seconds_per_frame"] = 1.0
         (folder() / RECORD_NAME).write_text(json.dumps(record))
         with pytest.raises(ChangedRunError, match="not this run's any more"):
             store_result(folder(), sequences[1], ours.settings, output_of(2, 9), 1.0, replace=False)
@@ -197,16 +197,16 @@ def test_what_became_somebody_elses_meanwhile_is_not_touched(tmp_path, sequences
 
 def test_a_folder_in_use_is_not_given_to_other_settings_even_without_results(sequences):
     tracker = Tracker("identity", "default")
-    other = tracker.with_overrides({"seconds_a_frame": 1.0})
+    other = tracker.with_overrides({"seconds_per_frame": 1.0})
     with FolderRun(tracker, sequences):
         with FolderRun(tracker, sequences):
             pass  # the same settings are welcome
         for overwrite in (False, True):
             with pytest.raises(ChangedRunError, match="another run is at work"):
                 FolderRun(other, sequences, overwrite=overwrite).__enter__()
-        assert read_record(folder())["parameters"]["seconds_a_frame"] == 0.0
+        assert read_record(folder())["parameters"]["seconds_per_frame"] == 0.0
     with FolderRun(other, sequences):
-        assert read_record(folder())["parameters"]["seconds_a_frame"] == 1.0
+        assert read_record(folder())["parameters"]["seconds_per_frame"] == 1.0
 
 
 def test_a_result_is_written_under_the_folders_lock(sequences):
@@ -247,7 +247,7 @@ from pytracking.evaluation.running import run_dataset
 from tests.evaluation.trackers import SignsItsWork, Spec
 
 if __name__ == "__main__":
-    overrides = {"seconds_a_frame": float(sys.argv[2])}
+    overrides = {"seconds_per_frame": float(sys.argv[2])}
     try:
         report = run_dataset(load(Path(sys.argv[1])), [Spec(SignsItsWork)], threads=int(sys.argv[3]), progress=False,
                              overrides=overrides, rerun=sys.argv[4] == "rerun")
@@ -280,7 +280,7 @@ def test_two_runs_fill_one_folder_and_a_third_with_other_settings_is_refused(tmp
     third = start(tmp_path, 0.5, 0)
     outputs = [process.communicate(timeout=240) for process in (*two, third)]
     assert [process.returncode for process in two] == [0, 0], outputs
-    assert third.returncode != 0 and "refused" in outputs[2][1] and "seconds_a_frame" in outputs[2][1]
+    assert third.returncode != 0 and "refused" in outputs[2][1] and "seconds_per_frame" in outputs[2][1]
 
     counts = np.array([[int(word) for word in output.split()] for output, _ in outputs[:2]])
     assert (counts.sum(axis=1) == 8).all() and (counts[:, 2] == 0).all()
@@ -290,7 +290,7 @@ def test_two_runs_fill_one_folder_and_a_third_with_other_settings_is_refused(tmp
         scores = read_scores(scores_file(folder(), sequence.name))[1:]
         signed = set(np.concatenate([boxes, times, scores]).tolist())
         assert len(signed) == 1, f"the files of {sequence.name} are of several processes: {signed}"
-    assert read_record(folder())["parameters"]["seconds_a_frame"] == 0.0
+    assert read_record(folder())["parameters"]["seconds_per_frame"] == 0.0
     if not rerun:
         assert counts[:, 0].sum() == 8, "each result is one run's and counted once"
     assert run_dataset(sequences, [Spec(RandomWalk)], progress=False).kept == 8

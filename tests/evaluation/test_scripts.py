@@ -34,7 +34,7 @@ def test_oracle_scores_the_most_and_a_picture_is_made(folder, capsys):
 def test_identity_scores_what_a_hand_calculation_says(folder, capsys):
     run_tracker.main(["identity", "default", "--dataset_name", folder, "--sequence", "one"])
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("one"))
-    # A square of 20 moves 2 pixels a frame: after k frames 20 - 2k of its columns are covered, out of 20 + 2k.
+    # A square of 20 moves 2 pixels per frame: after k frames 20 - 2k of its columns are covered, out of 20 + 2k.
     overlaps = np.array([(20 - 2 * k) / (20 + 2 * k) for k in range(6)])
     by_hand = np.mean([(overlaps > threshold).mean() for threshold in np.linspace(0, 1, 21)])
     assert float(line.split()[2]) == pytest.approx(by_hand, abs=0.0005)

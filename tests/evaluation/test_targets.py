@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import pytracking
+from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.evaluation import get_dataset
 from pytracking.evaluation.handle import TrackerHandle
 from pytracking.evaluation.targets import Stages, run_together
@@ -45,8 +46,8 @@ def test_four_targets_have_the_boxes_of_four_single_runs(tracker, frames):
 def test_their_patches_go_through_the_network_as_one_batch(tracker, frames, monkeypatch):
     targets = tracker.several()
     targets.init(frames[0], BOXES)
-    batches, run = [], tracker._tracker.network.backbone_features
-    monkeypatch.setattr(tracker._tracker.network, "backbone_features", lambda x: batches.append(len(x)) or run(x))
+    batches, run = [], DiMPNet.backbone_features
+    monkeypatch.setattr(DiMPNet, "backbone_features", lambda net, x: batches.append(len(x)) or run(net, x))
     targets.update(frames[1])
     assert batches == [4]
 

@@ -11,7 +11,7 @@ from experiments.status import status_of  # noqa: E402
 from experiments.tables import get_experiment  # noqa: E402
 from experiments.vot_protocol import STACKS, workspace_of  # noqa: E402
 from pytracking.vot_integration.execution import open_workspace  # noqa: E402
-from pytracking.vot_integration.workspace import WorkspaceError, _stack  # noqa: E402
+from pytracking.vot_integration.workspace import WorkspaceError, read_stack  # noqa: E402
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def stack_and_sequences(jobs):
 @pytest.mark.parametrize("dataset", STACKS)
 def test_the_stacks_repeat_as_often_as_the_papers_tables(dataset):
     experiment = get_experiment("vot2016_2017" if dataset in ("vot16", "vot17") else "vot2018_2019")
-    _, stack = _stack(STACKS[dataset], None)
+    _, stack = read_stack(STACKS[dataset], None)
     assert stack["experiments"]["baseline"]["repetitions"] == experiment.runs == 15
 
 

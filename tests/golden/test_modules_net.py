@@ -10,15 +10,8 @@ from ltr.models.inference import prepare_for_inference
 from ltr.models.target_classifier import OptimizerTrace
 from ltr.models.tracking import dimpnet
 
-PUBLISHED = {
-    "filter_size": 4,
-    "optim_init_step": 0.9,
-    "optim_init_reg": 0.1,
-    "init_gauss_sigma": 0.9,
-    "num_dist_bins": 100,
-    "bin_displacement": 0.1,
-    "mask_init_factor": 3.0,
-}
+PUBLISHED = {"filter_size": 4, "optim_init_step": 0.9, "optim_init_reg": 0.1, "init_gauss_sigma": 0.9}
+PUBLISHED |= {"num_dist_bins": 100, "bin_displacement": 0.1, "mask_init_factor": 3.0}
 BACKBONE_LAYERS = ["conv1", "layer1", "layer2", "layer3", "layer4"]
 
 

@@ -14,7 +14,7 @@ from pytracking.features import augmentation as aug
 from pytracking.features.crop import CONVENTIONS, sample_patch
 from pytracking.features.windows import hann2d, hann2d_clipped
 from pytracking.tracker.dimp.localization import Localizer, find_peak
-from pytracking.tracker.dimp.memory import SampleMemory
+from pytracking.tracker.dimp.sample_memory import SampleMemory
 from tests.golden_family.support import padded
 
 THRESHOLDS = {  # of the two settings that modules/README.md names

@@ -11,8 +11,8 @@ from ltr.overlap import overlap
 from pytracking.parameter.rls_rtmdnet import reference
 from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
 from pytracking.tracker.rtmdnet.box_regressor import BoxRegressor
+from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
-from pytracking.tracker.rtmdnet.memory import SampleSet
 from pytracking.tracker.rtmdnet.sampling import SampleDistribution, draw_around
 from pytracking.tracker.rtmdnet.scene import SceneGeometry, Scenes, regions_in_scenes
 

@@ -24,8 +24,8 @@ from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.first_frame import sample_first_frame
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
 from pytracking.tracker.dimp.localization import localizer_for
-from pytracking.tracker.dimp.memory import SampleMemory
 from pytracking.tracker.dimp.refinement import RelativeSpace, climb
+from pytracking.tracker.dimp.sample_memory import SampleMemory
 from pytracking.tracker.dimp.score_maps import preprocess, sum_around
 from tests.golden_family.support import assert_matches, padded, read_frame
 
@@ -225,12 +225,12 @@ def test_labels_of_the_tracker(family_dir):
     box = first.box_in_patch(golden["track_pos"].astype(float), size)
     boxes = np.stack([box + [x, y, 0, 0] for y, x in golden["track_shifts"]])
     np.testing.assert_allclose(
-        tracker._labels(torch.tensor(boxes), like), golden["track_init_labels"], rtol=0, atol=1e-6
+        tracker.labels(torch.tensor(boxes), like), golden["track_init_labels"], rtol=0, atol=1e-6
     )
     later = PatchFrame(golden["track_label_sample_pos"], float(golden["track_label_scale"]), np.full(2, side))
     box = later.box_in_patch(golden["track_label_pos"], size)
     np.testing.assert_allclose(
-        tracker._labels(torch.tensor(box[None]), like)[0], golden["track_label"], rtol=0, atol=1e-6
+        tracker.labels(torch.tensor(box[None]), like)[0], golden["track_label"], rtol=0, atol=1e-6
     )
 
 

@@ -96,7 +96,7 @@ def test_nearby_boxes_compute_few_cells(setup):
     network, modulation, test = setup
     local = TargetIoU(network, modulation).at(test)
     local.iou(torch.tensor([[64.0, 48.0, 16.0, 16.0]], dtype=torch.float64))
-    assert local._weights.windows == (Window(5, 10, 7, 12), Window(2, 6, 3, 7))
+    assert local.bin_weights.windows == (Window(5, 10, 7, 12), Window(2, 6, 3, 7))
 
 
 def test_not_finite_boxes_do_not_crash(setup):

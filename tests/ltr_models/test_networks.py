@@ -110,13 +110,13 @@ def test_preparation_changes_nothing_but_speed(mobile, channels_last):
 def test_frozen_blocks_compute_the_same_to_the_last_bit(mobile):
     prepared = prepare_for_inference(copy.deepcopy(mobile))
     blocks = [module for module in prepared.modules() if isinstance(module, InvertedResidual)]
-    assert blocks and all(len(block._frozen) == len([m for m in block.modules() if isinstance(m, torch.nn.Conv2d)])
+    assert blocks and all(len(block.frozen) == len([m for m in block.modules() if isinstance(m, torch.nn.Conv2d)])
                           for block in blocks)  # fmt: skip
     images = torch.randn(2, 3, 96, 128)
     with torch.inference_mode():
         frozen = prepared.backbone_features(images)
         for block in blocks:
-            block._frozen = []
+            block.frozen = []
         for name, features in prepared.backbone_features(images).items():
             assert torch.equal(frozen[name], features)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ltr.ops import RoISampler, crop_and_resize, roi_sample
-from ltr.ops.roi_sampling import _weighted_rows
+from ltr.ops.roi_sampling import weighted_rows
 
 
 def by_loops(features, roi, points, scale, kind):
@@ -69,8 +69,8 @@ def test_both_ways_of_gathering_agree():
     table = torch.randn(20, 5, generator=generator)
     index, weight = torch.randint(0, 20, (30, 4), generator=generator), torch.randn(30, 4, generator=generator)
     loop = sum(table[index[:, tap]] * weight[:, tap, None] for tap in range(4))
-    torch.testing.assert_close(_weighted_rows(table, index, weight), loop)
-    half = _weighted_rows(table.half(), index, weight.half())
+    torch.testing.assert_close(weighted_rows(table, index, weight), loop)
+    half = weighted_rows(table.half(), index, weight.half())
     assert half.dtype == torch.float16
     torch.testing.assert_close(half.float(), loop, rtol=2e-2, atol=2e-2)
 

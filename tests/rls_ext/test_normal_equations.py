@@ -15,7 +15,7 @@ from rls_ext import (
     StateMismatchError,
     conjugate_gradients,
 )
-from rls_ext import gram as module
+from rls_ext.gram import DenseGram
 from tests.rls_ext.oracles import STREAMS, dense_oracle, ridge_oracle, stream
 
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4}
@@ -78,16 +78,28 @@ def test_same_estimator_as_the_recursion_on_p(beta):
 
 @given(st.integers(0, 2**31 - 1), st.integers(1, 11), st.sampled_from([1.0, 0.9]), st.sampled_from(STREAMS))
 @few
-def test_blocks_of_columns_symmetry_and_the_mean(seed, block, beta, kind):
-    """Whatever the block of columns: Phi is P's inverse, symmetric, and weight is that of the blocks in it."""
+def test_slabs_are_the_whole_matrix(seed, block, beta, kind):
+    inputs = [torch.atleast_2d(x) for x in stream(kind, 7, 11, seed)]
+    gram, truth = DenseGram(11, torch.float64, torch.device("cpu"), block), torch.zeros(11, 11, dtype=torch.float64)
+    for x in inputs:
+        gram.forget(beta)
+        gram.add(x)
+        truth = beta * truth + x.T @ x
+    torch.testing.assert_close(gram.dense(torch.float64), truth)
+    probe = torch.randn(3, 11, dtype=torch.float64)
+    torch.testing.assert_close(gram.product(probe), probe @ truth)
+    torch.testing.assert_close(gram.product(probe[:1]), probe[:1] @ truth)
+
+
+@given(st.integers(0, 2**31 - 1), st.sampled_from([1.0, 0.9]), st.sampled_from(STREAMS))
+@few
+def test_symmetry_and_the_mean(seed, beta, kind):
+    """Phi is P's inverse, symmetric, and weight is that of the blocks in it."""
     inputs = stream(kind, 7, 11, seed)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_BLOCK", block)
-        equations = learnt(inputs, answers_to(inputs, 1), delta=0.5, beta=beta, dtype=torch.float64)
-        phi = equations.dense()
-        probe = torch.randn(3, 11, dtype=torch.float64)
-        torch.testing.assert_close(equations.product(probe), probe @ phi)
-        torch.testing.assert_close(equations.product(probe[0]), phi @ probe[0])
+    equations = learnt(inputs, answers_to(inputs, 1), delta=0.5, beta=beta, dtype=torch.float64)
+    phi, probe = equations.dense(), torch.randn(3, 11, dtype=torch.float64)
+    torch.testing.assert_close(equations.product(probe), probe @ phi)
+    torch.testing.assert_close(equations.product(probe[0]), phi @ probe[0])
     truth = torch.linalg.inv(dense_oracle(inputs, 0.5, beta))
     assert distance(phi, truth) < 1e-9
     assert float((phi - phi.T).abs().max()) <= 1e-12 * float(phi.abs().max())

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rls_ext import HyperparameterError, NormalEquations, PositiveDefinitenessError, RLSRegressor, StateMismatchError
-from rls_ext import sketched_gram as module
+from rls_ext.sketched_gram import SketchedGram
 from tests.rls_ext.oracles import STREAMS, ridge_oracle, stream
 from tests.rls_ext.test_normal_equations import TOLERANCE, answers_to, distance, learnt
 
@@ -92,7 +92,7 @@ def test_the_bound_is_as_small_as_frequent_directions_promise(seed, rank):
 
 
 def test_the_bound_fades_as_the_inputs_do():
-    gram = module.SketchedGram(8, torch.float64, torch.device("cpu"), budget(6, 8))
+    gram = SketchedGram(8, torch.float64, torch.device("cpu"), budget(6, 8))
     for block in falling(12, 8, seed=6):
         gram.add(block)
     before, bound = gram.dense(torch.float64), gram.error_bound
@@ -122,8 +122,18 @@ def test_a_block_longer_than_the_sketch_and_a_moment_instead_of_targets():
     torch.testing.assert_close(other.solve_exactly(), exact.solve_exactly())
 
 
-def test_state_move_reset_and_memory(monkeypatch):
-    monkeypatch.setattr(module, "_COLUMNS", 3)
+def test_rows_longer_than_what_is_shrunk_at_once():
+    """Forty rows of rank five in room for twelve: nothing is lost, whichever columns are changed first."""
+    generator = torch.Generator().manual_seed(6)
+    few_directions = torch.randn(5, 1500, generator=generator, dtype=torch.float64)
+    inputs = [torch.randn(4, 5, generator=generator, dtype=torch.float64) @ few_directions for _ in range(10)]
+    targets = answers_to(inputs, 1)
+    equations = sketched(inputs, targets, 12, delta=0.1)
+    exact = learnt(inputs, targets, delta=0.1, dtype=torch.float64)
+    torch.testing.assert_close(equations.dense(), exact.dense(), rtol=1e-9, atol=1e-9)
+
+
+def test_state_move_reset_and_memory():
     inputs = falling(12, 8, seed=5)
     targets = answers_to(inputs, 1)
     room = budget(6, 8, torch.float32)

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
-from pytracking.tracker.rtmdnet.memory import SampleSet
 
 INPUTS, WIDTH = 20, 9
 SIZES = {

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from pytracking.tracker.rtmdnet.box_regressor import BoxRegressor, _ridge
+from pytracking.tracker.rtmdnet.box_regressor import BoxRegressor, ridge_regression
 
 
 def make(penalty: float = 2.0) -> BoxRegressor:
@@ -16,7 +16,7 @@ def test_ridge_solves_the_normal_equations(shape, dtype, tolerance):
     rng = np.random.default_rng(0)
     features, targets = rng.standard_normal(shape), rng.standard_normal((shape[0], 4))
     exact = np.linalg.solve(features.T @ features + 3 * np.eye(shape[1]), features.T @ targets)
-    found = _ridge(torch.tensor(features, dtype=dtype), torch.tensor(targets, dtype=dtype), 3.0)
+    found = ridge_regression(torch.tensor(features, dtype=dtype), torch.tensor(targets, dtype=dtype), 3.0)
     np.testing.assert_allclose(found.numpy(), exact, rtol=tolerance, atol=tolerance)
 
 

@@ -66,7 +66,7 @@ def test_mining_takes_the_negatives_with_the_highest_scores():
     learner = make_learner()
     _, negatives = make_samples(0)
     offered = torch.arange(24)
-    features, first_outputs = learner._hardest(negatives, offered)
+    features, first_outputs = learner.hardest(negatives, offered)
     hardest = learner.head.scores(negatives.take(offered)).topk(10).indices
     torch.testing.assert_close(features, negatives.take(hardest))
     torch.testing.assert_close(first_outputs, torch.relu(learner.head.layers[0](features)).detach())

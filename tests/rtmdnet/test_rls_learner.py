@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
-from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
+from pytracking.tracker.rls_rtmdnet.rls_learner import RlsDescent, RlsHeadLearner
+from pytracking.tracker.rtmdnet.descent import LayerStep, Momentum
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner
 from pytracking.tracker.rtmdnet.params import RtmdnetParams
@@ -63,8 +64,8 @@ def test_equals_hooks_and_a_torch_optimizer():
     preconditioner = RLSPreconditioner(layers, delta=0.3)
     groups = [{"params": list(layer.parameters()), "lr": 3e-3 * (10 if layer is layers[2] else 1)} for layer in layers]
     optimizer = torch.optim.SGD(groups, lr=3e-3, momentum=0.9, weight_decay=5e-4)
-    descent = learner._improved
-    descent.begin_stage(learner._regular, [], 8)
+    descent = RlsDescent(learner.head, learner.params, [LayerStep.zeros(layer) for layer in layers])
+    descent.begin_stage(Momentum(learner.head.layers, learner.params.momentum), [], 8)
     generator = torch.Generator().manual_seed(3)
     for _ in range(8):
         rows = torch.relu(torch.randn(16, layers[0].in_features, generator=generator, dtype=torch.float64))

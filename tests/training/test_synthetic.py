@@ -6,7 +6,7 @@ import pytest
 
 from ltr.dataset.base import DatasetNotFoundError
 from ltr.dataset.sprites import SpriteBank, blob_mask
-from ltr.dataset.synthetic import SyntheticVideos, _draw_layer
+from ltr.dataset.synthetic import SyntheticVideos, draw_layer
 from ltr.dataset.synthetic_motion import Poses, folded, smooth_path
 
 
@@ -33,15 +33,15 @@ def test_frames_in_any_order_are_the_same(videos: SyntheticVideos) -> None:
 
 @pytest.mark.parametrize("index", range(6))
 def test_box_is_tight_around_the_drawn_target(videos: SyntheticVideos, index: int) -> None:
-    scene = videos._scene(index)
+    scene = videos.scene(index)
     layer = scene.layers[scene.target]
     layer.blur = 0.0  # motion blur spreads the target beyond its outline
     width, height = scene.size
     for t in (0, 9):
         canvas = np.zeros((height, width, 3), np.float32)
         alone = np.full_like(canvas, 255)
-        _draw_layer(canvas, layer, t)
-        _draw_layer(alone, layer, t)
+        draw_layer(canvas, layer, t)
+        draw_layer(alone, layer, t)
         opaque = np.abs(alone - canvas)[..., 0] < 127  # where black and white backgrounds look alike
         if opaque.sum() < 60:
             continue
@@ -53,7 +53,7 @@ def test_box_is_tight_around_the_drawn_target(videos: SyntheticVideos, index: in
 
 def test_boxes_stay_in_the_frame(videos: SyntheticVideos) -> None:
     for index in range(len(videos)):
-        width, height = videos._scene(index).size
+        width, height = videos.scene(index).size
         boxes = videos.track(index).boxes
         assert (boxes[:, :2] >= 0).all()
         assert (boxes[:, 0] + boxes[:, 2] <= width + 1e-3).all() and (boxes[:, 1] + boxes[:, 3] <= height + 1e-3).all()

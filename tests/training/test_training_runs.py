@@ -72,7 +72,7 @@ def test_killed_run_resumes_to_the_same_weights(tmp_path: Path, monkeypatch: pyt
     options = {"epochs": 2, "cache_folder": tmp_path / "cache"}
     train("dimp", "dimp_mobile", smoke_options(tmp_path / "whole", **options))
 
-    done = Trainer._optimizer_step
+    done = Trainer.optimizer_step
     steps = 0
 
     def step_then_die(self: Trainer, *arguments):
@@ -84,7 +84,7 @@ def test_killed_run_resumes_to_the_same_weights(tmp_path: Path, monkeypatch: pyt
         return done(self, *arguments)
 
     with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(Trainer, "_optimizer_step", step_then_die)
+        patched.setattr(Trainer, "optimizer_step", step_then_die)
         train("dimp", "dimp_mobile", smoke_options(tmp_path / "killed", **options))
     progress = torch.load(tmp_path / "killed" / "state.pth", weights_only=True)["progress"]
     assert (progress["epoch"], progress["step"]) == (1, 1)

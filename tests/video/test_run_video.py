@@ -1,6 +1,7 @@
 """Tracking of files, folders and damaged videos from the command line."""
 import csv
 import json
+import os
 import tracemalloc
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ import pytest
 
 from pytracking import run_video
 from pytracking.evaluation.results import read_boxes, read_times
+from pytracking.utils.device import ENGINE_VARIABLE
 from pytracking.video.overlay import target_colour
 from pytracking.video.recorder import Recorder
 from pytracking.video.sources import VideoError, open_source
@@ -102,15 +104,7 @@ def test_an_unreadable_image_in_a_folder_is_named(tmp_path, results, capsys):
 
 
 def test_interrupt_keeps_what_is_done(video, results, monkeypatch, capsys):
-    original, seen = run_video._write_step, []
-
-    def interrupt_after_five(step, *rest):
-        original(step, *rest)
-        seen.append(step.index)
-        if len(seen) == 5:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(run_video, "_write_step", interrupt_after_five)
+    interrupt_after(monkeypatch, 5)
     assert run(video, *BOX, "--save_results") == 130
     assert len(read_boxes(results / "identity" / "default" / "videos" / "clip.txt")) == 5
 
@@ -184,15 +178,15 @@ def test_without_a_screen_and_without_flags_the_boxes_are_kept(video, results, c
 
 
 def interrupt_after(monkeypatch, frames: int) -> None:
-    original, seen = run_video._write_step, []
+    original, seen = Recorder.add, []
 
-    def interrupt(step, *rest):
-        original(step, *rest)
-        seen.append(step.index)
+    def interrupt(recorder, *frame):
+        original(recorder, *frame)
+        seen.append(frame)
         if len(seen) == frames:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_video, "_write_step", interrupt)
+    monkeypatch.setattr(Recorder, "add", interrupt)
 
 
 def test_an_interrupted_run_does_not_replace_a_complete_one(video, results, monkeypatch):
@@ -247,8 +241,10 @@ def test_a_demo_video_has_its_name_and_visdom_is_answered(results, capsys):
     assert "Visdom is not used here" in capsys.readouterr().err
 
 
-def test_options_reach_the_tracker(video, results):
+def test_options_reach_the_tracker(video, results, monkeypatch):
+    monkeypatch.setenv(ENGINE_VARIABLE, "auto")  # so that it is as before after the test
     assert run(video, *BOX, "--set", "debug=3", "--engine", "torch", "--start", "9") == 0
+    assert os.environ[ENGINE_VARIABLE] == "torch"
     assert len(read_boxes(results / "identity" / "default" / "videos" / "clip.txt")) == 4
 
 

@@ -18,7 +18,7 @@ from pytracking.utils.image_io import write_image
 from pytracking.vot_integration.sequences import SourceSequence
 
 WIDTH, HEIGHT = 80, 60
-STRIDES = (1, 3, 0)  # pixels a frame, by number of the sequence
+STRIDES = (1, 3, 0)  # pixels per frame, by number of the sequence
 
 
 def truth(sequence: int, frame: int) -> list[float]:

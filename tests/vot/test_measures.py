@@ -44,7 +44,7 @@ def test_a_tracker_that_jumps_at_a_known_frame(make_workspace, two_sequences, in
     assert row.reliability == pytest.approx(math.exp(-100 * (1 / 2) / 19))  # mean length (30 + 8) / 2
     assert row.minus_log_reliability == pytest.approx(50 / 19)
     assert row.sequences[0].accuracy == pytest.approx(1 / 2)  # of frames 25 to 29, after the second burn-in
-    # Runs: frames 0-9, failed (then zeros for ever); 15-29 and the 8 frames, ended well (then no longer counted).
+    # Runs: frames 0-9, failed (then zeros forever); 15-29 and the 8 frames, ended well (then no longer counted).
     curve = []
     for length in range(1, 15):
         failed = (1 / 2) * min(1, 9 / length)

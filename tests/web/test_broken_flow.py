@@ -50,13 +50,18 @@ def test_a_double_click_on_track_starts_one_run(open_page):
     assert page.state("state.run.count") >= 5
 
 
-def test_a_box_drawn_on_a_later_frame_is_applied_there(open_page):
+def stopped_after_twelve(open_page):
     page = open_page()
     page.choose_demo("lantern_long")
     page.track()
     page.until("state.run?.count >= 12")
     page.click("#stop")
     page.until("state.phase === 'idle'")
+    return page
+
+
+def test_a_box_drawn_on_a_later_frame_is_applied_there(open_page):
+    page = stopped_after_twelve(open_page)
     shown = page.state("state.shown")
     assert shown >= 11
     page.drag([100, 100, 60, 50])
@@ -68,12 +73,7 @@ def test_a_box_drawn_on_a_later_frame_is_applied_there(open_page):
 
 
 def test_changing_the_tracker_shows_no_box_of_another_frame(open_page):
-    page = open_page()
-    page.choose_demo("lantern_long")
-    page.track()
-    page.until("state.run?.count >= 12")
-    page.click("#stop")
-    page.until("state.phase === 'idle'")
+    page = stopped_after_twelve(open_page)
     page.click("#setup-toggle")
     page.drawn()
     picture = "document.getElementById('view-a').toDataURL()"

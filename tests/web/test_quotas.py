@@ -11,7 +11,6 @@ pytest.importorskip("httpx", reason="starlette's test client needs httpx")
 
 from pytracking.video import limited_source  # noqa: E402
 from pytracking.video.limited_source import DecoderLimits  # noqa: E402
-from pytracking.web import uploads as uploads_module  # noqa: E402
 from pytracking.web.app import create_app  # noqa: E402
 from pytracking.web.settings import WebSettings  # noqa: E402
 from pytracking.web.uploads import UploadError, UploadStore  # noqa: E402
@@ -66,13 +65,12 @@ def test_uploads_in_use_stay_and_the_next_is_refused(tmp_path):
     assert ids(made) == [second, third]
 
 
-def test_others_uploads_go_only_when_nobody_has_looked_at_them_for_long(tmp_path, monkeypatch):
-    made = store(tmp_path, max_uploads=2)
+def test_others_uploads_go_only_when_nobody_has_looked_at_them_for_long(tmp_path):
+    made = store(tmp_path, max_uploads=2, upload_keep_seconds=1.0)
     old, young = put(made, "10.0.0.1"), put(made, "10.0.0.2")
     with pytest.raises(UploadError, match="all uploads together"):
         put(made, "10.0.0.3")
-    monkeypatch.setattr(uploads_module, "KEEP_SECONDS", 0.2)
-    time.sleep(0.3)
+    time.sleep(1.1)
     made.touch(young)
     third = put(made, "10.0.0.3")
     assert ids(made) == [young, third] and old not in ids(made)
@@ -101,17 +99,16 @@ def test_bytes_are_counted_as_they_arrive(tmp_path):
     assert len(list((tmp_path / "uploads").iterdir())) == 4
 
 
-def test_some_of_the_disk_is_left_alone_and_a_stalled_upload_ends(tmp_path, monkeypatch):
+def test_some_of_the_disk_is_left_alone_and_a_stalled_upload_ends(tmp_path):
     with pytest.raises(UploadError, match="disk is full"):
         put(store(tmp_path, min_free_bytes=2**60), "10.0.0.1")
-    monkeypatch.setattr(uploads_module, "STALL_SECONDS", 0.1)
 
     async def never():
         yield b"x"
         await asyncio.sleep(60)
 
     with pytest.raises(UploadError, match="stopped on its way"):
-        asyncio.run(store(tmp_path).receive("a.mp4", "10.0.0.1", never()))
+        asyncio.run(store(tmp_path, upload_stall_seconds=0.1).receive("a.mp4", "10.0.0.1", never()))
     assert not list((tmp_path / "uploads").iterdir())
 
 

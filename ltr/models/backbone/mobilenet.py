@@ -67,14 +67,14 @@ class InvertedResidual(nn.Module):
                 nn.BatchNorm2d(channels),
             ]
         self.conv = nn.Sequential(*layers)
-        self._frozen: list[FrozenConv] = []  # the same for inference alone, see freeze
+        self.frozen: list[FrozenConv] = []  # the same for inference alone, see freeze
 
     def forward(self, x: Tensor) -> Tensor:
         return self.forward_with_expansion(x)[0]
 
     def forward_with_expansion(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Output and, beside it, the hidden map after the expansion (at the stride of the input)."""
-        first, *others = self._frozen or self.conv
+        first, *others = self.frozen or self.conv
         hidden = first(x)
         out = hidden
         for layer in others:
@@ -85,7 +85,7 @@ class InvertedResidual(nn.Module):
         """Computes the same faster from now on; for inference alone, after the batch norms have been folded."""
         convs = [(module, False) for module in self.conv if isinstance(module, nn.Conv2d)]
         clamped = [(module[0], True) for module in self.conv if isinstance(module, nn.Sequential)]
-        self._frozen = [FrozenConv(conv, clamp) for conv, clamp in clamped + convs]
+        self.frozen = [FrozenConv(conv, clamp) for conv, clamp in clamped + convs]
 
 
 class MobileNetV2(nn.Module):

@@ -88,7 +88,7 @@ class LocalIoU:
         self._features = features
         self._sizes = [(fmap.shape[2], fmap.shape[3]) for fmap in features]
         self._margin = margin
-        self._weights: BinWeights | None = None
+        self.bin_weights: BinWeights | None = None
         self._reach = np.zeros(4)  # see :func:`_reach`, of both levels
         self._maps: list[Any] = []  # each level's window, as the head gives it
 
@@ -112,14 +112,14 @@ class LocalIoU:
         corners = boxes.astype(self.dtype)
         corners[:, 2:] += corners[:, :2]
         self._look_at(corners)
-        values, gradients = self._target.head.values(self._maps, self._weights.set_boxes(corners))
-        gradient = self._weights.corner_gradient(gradients)
+        values, gradients = self._target.head.values(self._maps, self.bin_weights.set_boxes(corners))
+        gradient = self.bin_weights.corner_gradient(gradients)
         gradient[:, :2] += gradient[:, 2:]  # x and y move both corners
         return values, gradient
 
     def _look_at(self, corners: np.ndarray) -> None:
         """Makes sure that the maps have every cell that boxes with these corners draw from."""
-        if self._weights is not None and (corners * OUTWARD <= self._reach).all():
+        if self.bin_weights is not None and (corners * OUTWARD <= self._reach).all():
             return
         extremes = (math.inf,) * 4
         if len(corners):
@@ -128,7 +128,7 @@ class LocalIoU:
             _touched(extremes, scale, size).grown(self._margin, size)
             for (_, scale), size in zip(LEVELS, self._sizes, strict=True)
         ]
-        self._weights = BinWeights(tuple(windows), corners.dtype)
+        self.bin_weights = BinWeights(tuple(windows), corners.dtype)
         self._reach = np.min([_reach(*each) for each in zip(windows, LEVELS, self._sizes, strict=True)], axis=0)
         crops = [_crop(fmap, window) for fmap, window in zip(self._features, windows, strict=True)]
         self._maps = self._target.head.maps(crops, self._target.factors)

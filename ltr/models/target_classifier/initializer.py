@@ -32,7 +32,7 @@ class FilterInitializer(nn.Module):
         maps = self.filter_conv(features.flatten(0, 1))
         corners = torch.cat([boxes[..., :2], boxes[..., :2] + boxes[..., 2:]], -1).reshape(-1, 1, 4)
         if not self.training and maps.device.type == "cpu":
-            # Once a sequence, so double precision costs nothing, and steepest descent amplifies what is rounded here.
+            # Once per sequence, so double precision costs nothing, and steepest descent amplifies what is rounded here.
             maps, corners = maps.double(), corners.double()
         pooled = pool_boxes(maps, corners, self.filter_size, 1 / self.feature_stride)  # (S*N, 1, C, k, k)
         pooled = pooled.to(features.dtype)

@@ -63,6 +63,9 @@ TRACKER = {
     "refinement_weight": 0.6,  # smooths the box over frames
     "train_skipping": 5,  # small, fast targets are lost with the paper's 20
     "learning_rate": 0.02,
+    "uncertain_part": 0.5,  # with such a schedule, what covers the target would be learnt
+    "refinement_by_confidence": True,
+    "target_not_found_threshold": 0.15,  # an unlearnt pose scores little; it is followed, not learnt from
 }
 
 

@@ -33,10 +33,11 @@ def accelerators() -> Iterator[Finding]:
     if not names:
         yield Finding(None, "GPU", "torch sees none")
     for name in names:
-        yield _try_device(name)
+        yield try_device(name)
 
 
-def _try_device(name: str) -> Finding:
+def try_device(name: str) -> Finding:
+    """A convolution on a device, compared with the CPU's."""
     import torch
     import torch.nn.functional as F
 
@@ -53,7 +54,7 @@ def _try_device(name: str) -> Finding:
     return Finding(True, name, f"a convolution ran and is right to {worst:.0e}")
 
 
-def tracking() -> Finding:
+def tracking(tracker_name: str = TRACKER) -> Finding:
     """A tracker on a moving square: network, engine and learner as in a run."""
     import pytracking
 
@@ -61,17 +62,17 @@ def tracking() -> Finding:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tracker = pytracking.load(TRACKER)
+            tracker = pytracking.load(tracker_name)
             tracker.init(frames[0], (140, 100, 40, 40))
             start = time.perf_counter()
             boxes = [tracker.update(frame)["target_bbox"] for frame in frames[1:]]
     except Exception as error:  # whatever it is, it would stop a run as well
-        return Finding(False, TRACKER, f"does not track: {type(error).__name__}: {error}", "please report it")
+        return Finding(False, tracker_name, f"does not track: {type(error).__name__}: {error}", "please report it")
     rate = len(boxes) / (time.perf_counter() - start)
     used = ", ".join(f"{key} {value}" for key, value in tracker.computing.items())
     if not np.isfinite(boxes).all():
-        return Finding(False, TRACKER, f"gives boxes that are not numbers ({used})", "--engine torch")
-    return Finding(True, TRACKER, f"tracked {len(boxes)} frames at {rate:.0f} frames/s (warming up); {used}")
+        return Finding(False, tracker_name, f"gives boxes that are not numbers ({used})", "--engine torch")
+    return Finding(True, tracker_name, f"tracked {len(boxes)} frames at {rate:.0f} frames/s (warming up); {used}")
 
 
 def _moving_square() -> Iterator[np.ndarray]:

@@ -17,7 +17,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 FRAMES = 5
 
 
-def writing() -> Iterator[Finding]:
+def writing(enough: int = ENOUGH) -> Iterator[Finding]:
     """Whether the folders of results, networks and caches take a file, and the room that is left."""
     settings = env_settings()
     for key in ("results_path", "network_path", "cache_path"):
@@ -30,8 +30,8 @@ def writing() -> Iterator[Finding]:
             continue
         free = shutil.disk_usage(folder).free
         state = f"writable, {free / 2**30:.1f} GiB free"
-        remedy = "" if free > ENOUGH else "make room, or " + how_to_set(key).replace("\n", " ")
-        yield Finding(free > ENOUGH, f"write {key}", state, remedy)
+        remedy = "" if free > enough else "make room, or " + how_to_set(key).replace("\n", " ")
+        yield Finding(free > enough, f"write {key}", state, remedy)
 
 
 def _existing(folder: Path) -> Path:
@@ -44,13 +44,14 @@ def video() -> Iterator[Finding]:
     from pytracking.utils.video_writer import browser_suffix
 
     for suffix in dict.fromkeys((browser_suffix(), ".mp4", ".avi")):
-        yield _round_trip(suffix)
+        yield round_trip(suffix)
     path = os.environ.get("PYTRACKING_TEST_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    remedy = "Debian: apt-get install chromium (only the tests of the page want it)"
+    remedy = "Debian: apt-get install chromium (only the tests of the page need it)"
     yield Finding(True if path else None, "browser for tests", path or "none found", "" if path else remedy)
 
 
-def _round_trip(suffix: str) -> Finding:
+def round_trip(suffix: str) -> Finding:
+    """A few frames written to a file of this kind and read again."""
     from pytracking.utils.video_writer import VideoWriter
     from pytracking.video.sources import open_source
 

@@ -24,7 +24,7 @@ OXUVA_HEADER = ("video", "object", "frame_num", "present", "score", "xmin", "xma
 
 @dataclass(frozen=True)
 class SubmissionFormat:
-    """How a benchmark wants its results."""
+    """The form in which a benchmark takes results."""
 
     suffix: str  # of the default output
     datasets: tuple[str, ...]

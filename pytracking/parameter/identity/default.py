@@ -1,4 +1,4 @@
-"""The first box for ever."""
+"""The first box forever."""
 from pytracking.tracker.identity.params import IdentityParams
 
 

@@ -1,4 +1,4 @@
-"""RLS-DiMP for GOT-10k, whose protocol wants a network trained on GOT-10k alone."""
+"""RLS-DiMP for GOT-10k, whose protocol requires a network trained on GOT-10k alone."""
 from pytracking.tracker.dimp.params import ALGORITHM_2
 from pytracking.tracker.rls_dimp.params import RlsDimpParams
 

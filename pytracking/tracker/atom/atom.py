@@ -62,7 +62,7 @@ class AtomTracker(DimpTracker):
         filters = torch.randn(shape, generator=self.generator) / math.prod(shape)
         joint = JointObjective(
             features=features,
-            label=self._labels(boxes, features),
+            label=self.labels(boxes, features),
             sample_weight=features.new_full((len(features),), 1 / len(features)),
             filter_reg=params.filter_reg,
             projection_reg=params.projection_reg,
@@ -78,7 +78,7 @@ class AtomTracker(DimpTracker):
         """Patch pixels for each cell."""
         return self.network.feature_stride
 
-    def _labels(self, boxes: Tensor, features: Tensor) -> Tensor:
+    def labels(self, boxes: Tensor, features: Tensor) -> Tensor:
         """Gaussian labels (n, h, w) of targets in boxes (n, 4) in patch pixels."""
         kernel = self.params.classifier.kernel_size
         distance = centre_distance(boxes.to(features.dtype)[None], features.shape[-2:], kernel, self.stride)[0]
@@ -110,7 +110,7 @@ class AtomTracker(DimpTracker):
         params = self.params.classifier
         return AtomObjective(
             features[None],
-            self._labels(boxes, features)[None],
+            self.labels(boxes, features)[None],
             weights.view(1, -1, 1, 1).sqrt(),
             features.new_tensor([params.filter_reg]),
             params.slope_length,

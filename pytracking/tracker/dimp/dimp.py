@@ -31,11 +31,11 @@ from pytracking.tracker.dimp.learner import (
     SteepestDescentLearner,
 )
 from pytracking.tracker.dimp.localization import Flag, Localizer, localizer_for
-from pytracking.tracker.dimp.memory import SampleMemory
 from pytracking.tracker.dimp.network import describe_computing, load_dimp_network, with_engine
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.past import PastSamples
 from pytracking.tracker.dimp.refinement import BoxRefiner
+from pytracking.tracker.dimp.sample_memory import SampleMemory
 from pytracking.tracker.dimp.scale_search import patches_at_scales, scale_factor
 from pytracking.tracker.dimp.score_maps import preprocess, sum_around
 from pytracking.utils.device import select_device

@@ -36,10 +36,14 @@ class PastSamples:
     """A few samples with their boxes, evenly spread over the frames that were offered.
 
     One in every ``interval`` frames is kept. When there is no more room every second one goes and the interval doubles.
+
+    Args:
+        most: how many are kept.
+        age: frames after which a sample is of the past.
     """
 
-    def __init__(self, most: int = MOST_SAMPLES) -> None:
-        self.most = most
+    def __init__(self, most: int = MOST_SAMPLES, age: int = PAST) -> None:
+        self.most, self.age = most, age
         self.start()
 
     def start(self) -> None:
@@ -58,7 +62,7 @@ class PastSamples:
 
     def frames(self, now: int) -> list[int]:
         """Numbers of the kept frames that are of the past at frame ``now``."""
-        return [number for number, _, _ in self._kept if number < now - PAST]
+        return [number for number, _, _ in self._kept if number < now - self.age]
 
     def margin(self, now: int, score: Callable[[Tensor], Tensor], kernel: int, feature_stride: int) -> float | None:
         """The mean margin on the past at frame ``now``; None while there is no past.

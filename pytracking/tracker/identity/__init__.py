@@ -1,4 +1,4 @@
-"""Returns the first box for ever: the floor of every comparison, and the proof of the contracts."""
+"""Returns the first box forever: the floor of every comparison, and the proof of the contracts."""
 from __future__ import annotations
 
 import time
@@ -16,8 +16,8 @@ class IdentityTracker(BaseTracker):
         self._box = list(info["init_bbox"])
 
     def track(self, image, info=None):
-        if self.params.seconds_a_frame:
-            time.sleep(self.params.seconds_a_frame)
+        if self.params.seconds_per_frame:
+            time.sleep(self.params.seconds_per_frame)
         return {"target_bbox": list(self._box)}
 
 

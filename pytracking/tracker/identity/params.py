@@ -8,4 +8,4 @@ from pytracking.tracker.base import TrackerParams
 class IdentityParams(TrackerParams):
     """Parameters of the identity tracker."""
 
-    seconds_a_frame: float = 0.0  # time to wait: stands in for a slow tracker where an engine or a protocol is measured
+    seconds_per_frame: float = 0.0  # to wait: stands in for a slow tracker where an engine or a protocol is measured

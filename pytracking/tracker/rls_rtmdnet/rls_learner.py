@@ -7,9 +7,9 @@ from torch import Tensor
 from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
 from pytracking.tracker.rls_rtmdnet.span_coordinates import SpanStage
 from pytracking.tracker.rtmdnet.descent import LayerStep, Momentum, PlainDescent, clip_together, joined
+from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead, LayerGradient
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner
-from pytracking.tracker.rtmdnet.memory import SampleSet
 from rls_ext import InverseCorrelation, virtual_input_linear
 from rls_ext.basis import SMALL_DIM
 

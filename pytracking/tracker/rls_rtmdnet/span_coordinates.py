@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from pytracking.tracker.rtmdnet.descent import LayerStep
+from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import LayerGradient
-from pytracking.tracker.rtmdnet.memory import SampleSet
 from rls_ext import InverseCorrelation, PFactors
 from rls_ext.basis import aligned_length
 

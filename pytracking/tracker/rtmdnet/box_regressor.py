@@ -37,7 +37,7 @@ class BoxRegressor:
         offsets = torch.as_tensor(_offsets(samples[usable], target), dtype=features.dtype, device=features.device)
         features = features[torch.as_tensor(usable, device=features.device)]
         feature_mean, offset_mean = features.mean(dim=0), offsets.mean(dim=0)
-        self.coefficients = _ridge(features - feature_mean, offsets - offset_mean, self.penalty)
+        self.coefficients = ridge_regression(features - feature_mean, offsets - offset_mean, self.penalty)
         self.intercept = offset_mean - feature_mean @ self.coefficients
 
     def refine(self, features: Tensor, samples: np.ndarray, image_size: tuple[int, int]) -> np.ndarray:
@@ -73,7 +73,7 @@ def _offsets(samples: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.concatenate([(target_centre - centre) / size, np.log(target_size / size)], axis=1)
 
 
-def _ridge(features: Tensor, targets: Tensor, penalty: float) -> Tensor:
+def ridge_regression(features: Tensor, targets: Tensor, penalty: float) -> Tensor:
     """Minimises |X w - y|^2 + penalty |w|^2 through the smaller of the two Gram matrices, in double on the CPU."""
     count, dim = features.shape
     primal = dim <= count

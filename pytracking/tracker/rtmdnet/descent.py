@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import LayerGradient
-from pytracking.tracker.rtmdnet.memory import SampleSet
 from pytracking.tracker.rtmdnet.params import RtmdnetParams
 from rls_ext.basis import aligned_length
 

@@ -1,7 +1,7 @@
 """The layers that learn online: fc4, fc5 and fc6, with their gradients as factors.
 
 The gradient of a linear layer over a mini-batch of b rows is the product of two matrices with b rows, the derivatives
-of the loss by the layer's outputs and the layer's inputs. Both are kept apart here, because the step may want to change
+of the loss by the layer's outputs and the layer's inputs. Both are kept apart here, because the step may change
 the b input rows (recursive least squares does) rather than the hundred times larger product.
 """
 from __future__ import annotations

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from pytracking.tracker.rtmdnet.descent import Momentum, PlainDescent
+from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
-from pytracking.tracker.rtmdnet.memory import SampleSet
 from pytracking.tracker.rtmdnet.params import RtmdnetParams
 from pytracking.tracker.rtmdnet.sampling import RandomSource
 from pytracking.tracker.rtmdnet.stage_guard import StageGuard
@@ -104,7 +104,7 @@ class HeadLearner:
         positives, negatives = stage.descent.begin_stage(stage.momentum, [positives, negatives], stage.iterations)
         for chosen, offered in zip(positive_order.split(batch[0]), negative_order.split(batch[1]), strict=True):
             target = positives.take(chosen.to(device))
-            background, known = self._hardest(negatives, offered.to(device))
+            background, known = self.hardest(negatives, offered.to(device))
             labels = (torch.arange(len(target) + len(background), device=device) < len(target)).long()
             gradients, loss = self.head.gradients(torch.cat([target, background]), labels, known)
             sound = self.guard.is_sound(gradients, loss)
@@ -131,7 +131,7 @@ class HeadLearner:
             order += [self.rng.permutation(count) for _ in range((wanted - 1) // count)]
         return [torch.from_numpy(np.concatenate(order)[:wanted]) for order, wanted in zip(orders, visits, strict=True)]
 
-    def _hardest(self, negatives: SampleSet, offered: Tensor) -> tuple[Tensor, Tensor | None]:
+    def hardest(self, negatives: SampleSet, offered: Tensor) -> tuple[Tensor, Tensor | None]:
         """The offered negatives that look most like the target.
 
         Returns:

@@ -19,9 +19,9 @@ from pytracking.tracker.rtmdnet.first_frame import (
     samples_in_jittered_scenes,
     samples_in_replicas,
 )
+from pytracking.tracker.rtmdnet.frame_memory import FrameMemory, SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner, LearningReport
-from pytracking.tracker.rtmdnet.memory import FrameMemory, SampleSet
 from pytracking.tracker.rtmdnet.network import load_mdnet
 from pytracking.tracker.rtmdnet.params import RtmdnetParams
 from pytracking.tracker.rtmdnet.roi_features import RoIFeatures

@@ -127,7 +127,7 @@ def draw_around_each(
 
     Returns:
         The samples (n, 4), those of the first box first, and for each the index of its box (n,). Fewer than
-        ``count`` a box where the ranges rejected nearly all proposals, e.g. no background around a target that
+        ``count`` per box where the ranges rejected nearly all proposals, e.g. no background around a target that
         fills the image.
     """
     boxes = np.asarray(boxes, dtype=np.float64)

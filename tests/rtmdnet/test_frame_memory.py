@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytracking.tracker.rtmdnet.memory import FrameMemory, SampleSet
+from pytracking.tracker.rtmdnet.frame_memory import FrameMemory, SampleSet
 
 
 @settings(max_examples=60, deadline=None)
