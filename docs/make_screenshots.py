@@ -24,7 +24,7 @@ from pytracking.web.settings import WebSettings
 
 OUTPUT = Path(__file__).parent / "img"
 BUTTERFLIES = ([200, 52, 78, 82], [46, 20, 52, 48], [58, 157, 48, 46])  # those that are not annotated
-TARGET_FRAME = 4  # in the picture of several targets: later they cover each other, and some are mixed up
+TARGET_FRAME = 2  # in the picture of several targets: soon they cover each other, and two are mixed up
 TRACKERS = ("rls_dimp/default", "dimp/bgd")
 WAIT = 600  # seconds
 DESKTOP, PHONE = {"width": 1360, "height": 800}, {"width": 390, "height": 844}
