@@ -66,6 +66,13 @@ class Walk:
     boxes: Tensor  # (m, 4)
 
 
+def usable_frames(sequence: Sequence, schedule: Schedule) -> np.ndarray:
+    """Numbers of the frames with a box; none if they are too few, or the first one has none."""
+    truth = sequence.ground_truth_rect
+    known = np.flatnonzero(np.isfinite(truth).all(axis=1) & (truth[:, 2:] > 0).all(axis=1))
+    return known if len(known) > schedule.shortest and known[0] == 0 else known[:0]
+
+
 @torch.no_grad()
 def walk_along(sequence: Sequence, tracker: DimpTracker, schedule: Schedule) -> Walk:
     """The sequence's samples as this tracker would cut them if it never erred. Frames without a box are left out.
@@ -73,9 +80,8 @@ def walk_along(sequence: Sequence, tracker: DimpTracker, schedule: Schedule) -> 
     Raises:
         UserError: if the sequence has too few frames with a box.
     """
-    truth = sequence.ground_truth_rect
-    known = np.flatnonzero(np.isfinite(truth).all(axis=1) & (truth[:, 2:] > 0).all(axis=1))
-    if len(known) <= schedule.shortest or known[0] != 0:
+    truth, known = sequence.ground_truth_rect, usable_frames(sequence, schedule)
+    if not len(known):
         needed = schedule.shortest + 1
         raise UserError(f"{sequence.label}: the probe needs {needed} frames with boxes, from the first on")
     FrameLoop(tracker).start_sequence(sequence)

@@ -14,7 +14,7 @@ from pytracking.evaluation.environment import env_settings
 from pytracking.utils.files import write_text
 
 from .definition import Experiment
-from .memory_probe import MARGIN, SPANS, Schedule, remembered, walk_along
+from .memory_probe import MARGIN, SPANS, Schedule, remembered, usable_frames, walk_along
 from .running import NothingToRunError
 from .selection import Job
 
@@ -35,9 +35,9 @@ def run_memory_probe(experiment: Experiment, job: Job, schedule: Schedule | None
     schedule = schedule or Schedule()
     if job.problems:
         raise NothingToRunError("\n".join(map(str, job.problems)))
-    long_enough = [sequence for sequence in job.sequences if len(sequence) > schedule.shortest]
+    long_enough = [sequence for sequence in job.sequences if len(usable_frames(sequence, schedule))]
     if not long_enough:
-        raise NothingToRunError(f"the probe needs sequences of more than {schedule.shortest} frames; there is none")
+        raise NothingToRunError(f"the probe needs more than {schedule.shortest} frames with boxes; none has")
     values = _probe(job, long_enough, schedule)
     names = [sequence.name for sequence in long_enough]
     tables = [value_table(values, names, schedule)]

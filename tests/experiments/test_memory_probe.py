@@ -118,6 +118,15 @@ def test_every_family_can_be_probed(folder, results, family, title):
     assert np.mean(values["exact"]["recent margin"]) > np.mean(values[FIRST_FILTER]["recent margin"])
 
 
+def test_a_sequence_with_too_few_boxes_is_left_out(folder, results):
+    exactly = Schedule(every=4, frames=4, past=6 + FRAMES - 1 - SMALL.shortest)
+    assert exactly.shortest == FRAMES - 1, "all frames of a, one more than b has boxes for"
+    experiment, job = job_on(folder, "exact")
+    run_memory_probe(experiment, job, exactly)
+    (report,) = (results / "reports").iterdir()
+    assert json.loads((report / "values.json").read_text())["sequences"] == ["a"]
+
+
 def test_what_cannot_be_probed_is_said(folder, results, capsys):
     experiment, job = job_on(folder, "exact")
     with pytest.raises(NothingToRunError, match="150 frames"):
