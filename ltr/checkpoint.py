@@ -4,7 +4,6 @@ from __future__ import annotations
 import importlib
 import json
 import math
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from ltr.checkpoint_formats import FORMAT, Checkpoint, CheckpointError, parse_content
+from ltr.files import replacing
 from ltr.pickle_limits import DamagedFileError, UnsafeFileError, brief
 from ltr.torch_file import read_torch_file
 
@@ -84,15 +84,8 @@ def save_checkpoint(
         "constructor": _json_like(constructor, "constructor"),
         "metadata": _json_like(metadata or {}, "metadata"),
     }
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with replacing(path) as temporary:
         torch.save(content, temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def load_network(path: str | Path, device: str | torch.device = "cpu", **overrides: Any) -> nn.Module:

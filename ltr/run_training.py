@@ -10,9 +10,11 @@ import importlib
 import pkgutil
 from pathlib import Path
 
+import cv2
 import torch
 
 from ltr.errors import UserError, exit_code
+from ltr.files import remove_stale_temporaries
 from ltr.trainers import distributed
 from ltr.trainers.export import export_network, load_initial
 from ltr.trainers.plan import RunOptions
@@ -44,7 +46,11 @@ def train(
                 f"ltr/train_settings/{family}/{setting}.py has no build(options); settings written for pytracking "
                 "(run(settings)) are not run here: docs/training.md shows what a setting returns"
             )
+        if options.workers:  # they are forks: OpenCV's threads do not come along, and the fork would wait for them
+            cv2.setNumThreads(0)
         with distributed.main_process_first():
+            if distributed.is_main_process() and not export_only:  # an export may go on beside the training
+                remove_stale_temporaries(options.workspace)
             plan = module.build(options)
         if init is not None:
             load_initial(plan.actor.network, init)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import json
 import multiprocessing
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from torch import nn
 from tqdm import tqdm
 
 from ltr.errors import UserError
+from ltr.files import write_text
 from ltr.models.imagenet import normalised
 from ltr.models.inference import prepare_for_inference
 
@@ -100,9 +100,7 @@ def _rows_done(folder: Path, description: dict) -> int:
 
 
 def _note_progress(folder: Path, progress: dict) -> None:
-    temporary = folder / ".progress.json"
-    temporary.write_text(json.dumps(progress))
-    os.replace(temporary, folder / "progress.json")
+    write_text(folder / "progress.json", json.dumps(progress))
 
 
 def _create_arrays(folder: Path, length: int, rows: Rows) -> dict[str, np.memmap]:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb, usable_boxes
+from ltr.files import write_text
 
 
 class ImagenetVid(VideoDataset):
@@ -24,10 +24,7 @@ class ImagenetVid(VideoDataset):
         self.root = Path(root)
         if not index_file.is_file():
             tracks = _read_annotations(self.root)
-            index_file.parent.mkdir(parents=True, exist_ok=True)
-            temporary = index_file.with_name(f".{index_file.name}.{os.getpid()}")
-            temporary.write_text(json.dumps(tracks))
-            os.replace(temporary, index_file)
+            write_text(index_file, json.dumps(tracks))
         tracks = json.loads(index_file.read_text())
         self.tracks = [t for t in tracks if sum(box is not None for box in t["boxes"]) >= minimum_length]
         if not self.tracks:

@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
+
+from ltr.files import write_text
 
 
 class CsvLog:
@@ -10,34 +13,27 @@ class CsvLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
 
     def append(self, row: dict[str, float | int | str]) -> None:
-        columns = self._columns() or list(row)
-        is_new = not self.path.is_file()
-        with self.path.open("a", newline="") as file:
-            writer = csv.DictWriter(file, columns, extrasaction="ignore", restval="")
-            if is_new:
-                writer.writeheader()
-            writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})
+        self._write([*self._rows(), {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}])
 
     def cut_from_epoch(self, epoch: int) -> None:
         """Removes rows of epochs that a resumed run will do again."""
-        if not self.path.is_file():
-            return
-        with self.path.open(newline="") as file:
-            rows = [row for row in csv.DictReader(file) if int(row["epoch"]) < epoch]
-        columns = self._columns()
-        self.path.unlink()
-        for row in rows:
-            with self.path.open("a", newline="") as file:
-                writer = csv.DictWriter(file, columns)
-                if file.tell() == 0:
-                    writer.writeheader()
-                writer.writerow(row)
+        if kept := [row for row in self._rows() if int(row["epoch"]) < epoch]:
+            self._write(kept)
+        else:
+            self.path.unlink(missing_ok=True)
 
-    def _columns(self) -> list[str] | None:
+    def _rows(self) -> list[dict[str, str]]:
         if not self.path.is_file():
-            return None
+            return []
         with self.path.open(newline="") as file:
-            return next(csv.reader(file), None)
+            return list(csv.DictReader(file))
+
+    def _write(self, rows: list[dict]) -> None:
+        """The whole file anew: it is small, and a kill leaves the old one or the new one."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]), extrasaction="ignore", restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_text(self.path, text.getvalue())

@@ -1,7 +1,6 @@
 """Training state on disk: written atomically, read without executing anything."""
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -9,22 +8,21 @@ import torch
 from torch import nn
 
 from ltr.errors import UserError
+from ltr.files import replacing
 
 
 def save_state(
     path: Path, network: nn.Module, optimizer: torch.optim.Optimizer, scaler_state: dict, progress: dict[str, Any]
 ) -> None:
     """Writes network, optimizer and progress to `path`, which is always either the old file or the complete new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     state = {
         "network": network.state_dict(),
         "optimizer": optimizer.state_dict(),
         "scaler": scaler_state,
         "progress": progress,
     }
-    torch.save(state, temporary)
-    os.replace(temporary, path)
+    with replacing(path) as temporary:
+        torch.save(state, temporary)
 
 
 def load_state(path: Path, device: torch.device) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
+from ltr.errors import UserError
 from pytracking.cli.checks import computing, machine
 from pytracking.cli.checks.finding import Finding
 from pytracking.evaluation.datasets.registry import DATASETS
@@ -27,6 +28,7 @@ OPTIONAL = {  # module: (what it is for, how to get it)
     "starlette": ("the page in the browser", "pip install 'rls-tracking[web]'"),
     "pytest": ("the test suite", "pip install 'rls-tracking[dev]'"),
 }
+CHECKOUT = Path(__file__).parents[2]  # has install.sh, which a wheel does not bring
 OPENCV_PACKAGES = (
     "opencv-python",
     "opencv-contrib-python",
@@ -60,21 +62,24 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
+def remedy_here(in_a_checkout: str, elsewhere: str) -> str:
+    """What to do, by how the package came here."""
+    return in_a_checkout if (CHECKOUT / "install.sh").is_file() else elsewhere
+
+
 def packages() -> Iterator[Finding]:
     yield Finding(True, "python", platform.python_version())
     for name in REQUIRED:
         try:
             yield Finding(True, name, importlib.import_module(name).__version__)
         except ImportError as error:
-            yield Finding(False, name, f"cannot be imported: {error}", "./install.sh")
+            remedy = remedy_here("./install.sh", "pip install --force-reinstall rls-tracking")
+            yield Finding(False, name, f"cannot be imported: {error}", remedy)
     owners = opencv_owners()
     if len(owners) > 1:
-        yield Finding(
-            False,
-            "cv2",
-            f"{' and '.join(owners)} overwrite each other's files",
-            f"pip uninstall -y {' '.join(owners)} && ./install.sh",
-        )
+        state, install = f"{' and '.join(owners)} overwrite each other's files", "pip install opencv-contrib-python"
+        remedy = f"pip uninstall -y {' '.join(owners)} && {remedy_here('./install.sh', install)}"
+        yield Finding(False, "cv2", state, remedy)
 
 
 def opencv_owners() -> list[str]:
@@ -100,8 +105,10 @@ def optional_packages() -> Iterator[Finding]:
     import cv2
 
     contrib = hasattr(cv2, "TrackerCSRT_create")
-    remedy = "" if contrib else "./install.sh installs OpenCV's contrib build alone"
-    yield Finding(contrib or None, "opencv csrt, kcf", "available" if contrib else "not in this build", remedy)
+    alone = "pip uninstall -y opencv-python && pip install opencv-contrib-python"
+    remedy = remedy_here("./install.sh installs OpenCV's contrib build alone", alone)
+    state = "available" if contrib else "not in this build"
+    yield Finding(contrib or None, "opencv csrt, kcf", state, "" if contrib else remedy)
 
 
 def device() -> Iterator[Finding]:
@@ -113,7 +120,8 @@ def device() -> Iterator[Finding]:
     name = torch.cuda.get_device_name(chosen) if chosen.type == "cuda" else platform.processor() or platform.machine()
     remedy = ""
     if chosen.type == "cpu" and torch.version.cuda is None and platform.system() != "Darwin":
-        remedy = "with an NVIDIA GPU: ./install.sh --cuda installs torch with CUDA"
+        remedy = remedy_here("./install.sh --cuda installs torch with CUDA", "https://pytorch.org has torch with CUDA")
+        remedy = f"with an NVIDIA GPU: {remedy}"
     yield Finding(True, "auto", f"{chosen} ({name}), {torch.get_num_threads()} threads", remedy)
 
 
@@ -176,6 +184,11 @@ def _tracker_state(name: str, param: str) -> tuple[bool | None, str, str]:
         state, _, remedy = str(error).partition("; ")
         return None, state.removeprefix(f"{name}/{param}: "), remedy
     if weights.file is None:
+        try:
+            Tracker(name, param).create_tracker()
+        except UserError as error:
+            state, _, remedy = str(error).partition(". ")
+            return None, state, remedy
         return True, "needs no network", ""
     if weights.fallback:
         remedy = "`pytracking weights` says how to get the paper's network"

@@ -1,57 +1,23 @@
-"""Files that are either complete or absent."""
+"""Locks and digests of files, and what ltr.files has for writing them."""
 from __future__ import annotations
 
 import hashlib
-import itertools
-import os
-import re
-import socket
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from ltr.files import remove_stale_temporaries, replacing, write_text
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None
 
+__all__ = ["HAS_LOCKS", "lock", "locked", "open_lock", "remove_stale_temporaries", "replacing", "sha256", "write_text"]
+
 HAS_LOCKS = fcntl is not None
-_HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
-_counter = itertools.count()
-
-
-@contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
-    """Gives a temporary path in the same folder, renamed to ``path`` when the block ends without an exception.
-
-    Raises:
-        OSError: that names ``path``, whatever the system said (a full disk does not say where).
-    """
-    path = Path(path)
-    # Host and process keep names apart; the suffix stays last because OpenCV and matplotlib choose the format by it.
-    temporary = path.with_name(f".{path.name}~{_HOST}~{os.getpid()}~{next(_counter)}{path.suffix}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        os.replace(temporary, path)
-    except OSError as error:
-        if error.filename is None or error.filename == str(temporary):
-            error.filename, error.filename2 = str(path), None
-        raise
-    finally:
-        with suppress(OSError):  # what went wrong before is worth more than this
-            temporary.unlink(missing_ok=True)
-
-
-def remove_stale_temporaries(folder: str | Path) -> None:
-    """Removes what killed processes left in a folder and below it; call it while nobody else writes there."""
-    for path in Path(folder).rglob(".*~*~*~*"):
-        if path.name.split("~")[-2].isdecimal():
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
-
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:
@@ -85,12 +51,6 @@ def lock(file: IO[bytes], *, exclusive: bool, wait: bool = True) -> bool:
         folder = Path(file.name).parent
         warnings.warn(f"{folder}: this disk has no locks ({error}); let one run at a time write there", stacklevel=2)
     return True
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Writes a text file atomically."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 def sha256(path: str | Path) -> str:

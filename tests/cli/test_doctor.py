@@ -1,9 +1,11 @@
 """What the doctor tries out is what it reports."""
 from __future__ import annotations
 
+import cv2
 import pytest
 import torch.nn.functional as F
 
+from pytracking.cli import doctor
 from pytracking.cli.checks import computing, machine
 
 
@@ -64,3 +66,24 @@ def _write_half(write):
             write(self, frame)
 
     return half
+
+
+def test_trackers_that_this_opencv_lacks_are_not_called_ready(monkeypatch):
+    monkeypatch.delattr(cv2, "TrackerCSRT_create", raising=False)
+    monkeypatch.setattr(doctor, "tracker_names", lambda: ["opencv"])
+    found = {finding.state.rpartition(": ")[2]: finding for finding in doctor.trackers()}
+    assert "contrib" in found["csrt"].state and "opencv-contrib-python" in found["csrt"].remedy
+    assert found["csrt"].ok is None
+    assert all("csrt" not in params for params, finding in found.items() if finding.ok)
+
+
+@pytest.mark.parametrize("is_checkout", [True, False])
+def test_a_wheel_is_not_told_to_run_a_script_that_it_lacks(tmp_path, monkeypatch, is_checkout):
+    if is_checkout:
+        (tmp_path / "install.sh").touch()
+    monkeypatch.setattr(doctor, "CHECKOUT", tmp_path)
+    monkeypatch.delattr(cv2, "TrackerCSRT_create", raising=False)
+    monkeypatch.setattr(doctor, "opencv_owners", lambda: ["opencv-python", "opencv-contrib-python"])
+    remedies = [finding.remedy for finding in (*doctor.packages(), *doctor.optional_packages(), *doctor.device())]
+    assert any("opencv-contrib-python" in remedy for remedy in remedies)
+    assert any("install.sh" in remedy for remedy in remedies) == is_checkout

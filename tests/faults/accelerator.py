@@ -41,7 +41,7 @@ def _made_up(tensor: Tensor) -> np.ndarray:
     kind = torch.empty(0, dtype=tensor.dtype, device="cpu")
     dtype = np.dtype(str(kind.dtype).removeprefix("torch."))
     if dtype.kind in "iub":
-        return np.zeros(tuple(tensor.shape), dtype)
+        return np.full(tuple(tensor.shape), dtype.kind == "b", dtype)  # places are 0, answers are yes
     if tensor.dim() == 2 and min(tensor.shape) > 4:
         values = np.zeros(tuple(tensor.shape), dtype)
         values[tensor.shape[0] // 2, tensor.shape[1] // 2] = 1.0

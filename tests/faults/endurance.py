@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--beta", type=float, default=1.0, help="updates: forgetting factor")
     parser.add_argument("--form", default="auto", help="updates: representation of P")
     parser.add_argument("--budget-mib", type=float, default=6.75, help="updates: memory of P; 0: no limit")
-    parser.add_argument("--sequence", default="drone", help="frames: a demo sequence")
+    parser.add_argument("--sequence", default="car", help="frames: a demo sequence; on this one the target is held")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     if arguments.what == "updates":

@@ -67,6 +67,7 @@ class Server:
 
     pid: int
     port: int
+    folder: str
     videos: dict[str, str] = field(default_factory=dict)  # ids by kind, one of each
 
     def get(self, path: str) -> object:
@@ -172,7 +173,7 @@ def running_server(frames: int, **settings: object) -> Iterator[Server]:
         command = [sys.executable, "-m", "tests.faults.page_load", "serve", name, json.dumps(settings)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
             try:
-                server = Server(process.pid, int(process.stdout.readline()))
+                server = Server(process.pid, int(process.stdout.readline()), name)
                 _wait_until_it_answers(server)
                 server.videos.update({video["kind"]: video["id"] for video in server.get("/api/videos")})
                 yield server

@@ -8,29 +8,17 @@ import argparse
 import json
 import os
 import random
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = """
-import sys
-from pathlib import Path
-from pytracking.evaluation.datasets.folder import load
-from pytracking.evaluation.running import run_dataset
-from tests.evaluation.trackers import RandomWalk, Spec
-
-if __name__ == "__main__":
-    RandomWalk.seconds = 0.02
-    report = run_dataset(load(Path(sys.argv[1])), [Spec(RandomWalk)], threads=2, progress=False)
-    print(report.summary())
-"""
+KILLS = {"run_tracker": 30, "experiments": 15, "ray": 10, "vot": 15, "training": 15, "downloads": 15}  # 100 in all
 
 
 def corruptions(count: int = 1000) -> dict[str, Any]:
@@ -65,58 +53,29 @@ def texts(count: int = 1000) -> dict[str, Any]:
     return found
 
 
-def kills(count: int = 100) -> dict[str, Any]:
-    """``kill -9`` at random moments, of the runner or of one of its workers, until every result is there."""
-    from tests.evaluation.conftest import write_sequence
+def kills(trial: str, count: int) -> dict[str, Any]:
+    """``kill -9`` at random moments of one kind of work and its processes."""
+    from tests.faults.kills import TRIALS, run
 
-    choice = random.Random(0)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for index in range(30):
-            write_sequence(folder / "data", f"s{index}", 10 + index % 7, step=1)
-        (folder / "program.py").write_text(PROGRAM)
-
-        def start(results: str) -> subprocess.Popen:
-            paths = {"PYTHONPATH": str(ROOT), "PYTRACKING_RESULTS_PATH": str(folder / results)}
-            command = [sys.executable, str(folder / "program.py"), str(folder / "data")]
-            return subprocess.Popen(command, env={**os.environ, **paths}, stdout=subprocess.DEVNULL,
-                                    stderr=subprocess.DEVNULL, start_new_session=True)
-
-        if start("whole").wait() != 0:
-            raise RuntimeError("the undisturbed run failed")
-        expected = _results(folder / "whole")
-        ends: Counter[str] = Counter()
-        while sum(ends.values()) < count:
-            process = start("killed")
-            time.sleep(choice.uniform(0.5, 12.0))
-            workers = _children(process.pid)
-            victim = choice.choice([process.pid, *workers])
-            try:
-                os.kill(victim, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-            ends["runner" if victim == process.pid else "worker"] += 1
-            process.wait()
-            for file, content in _results(folder / "killed").items():
-                if content != expected[file]:
-                    raise AssertionError(f"{file} is wrong after {dict(ends)}")
-            if len(_results(folder / "killed")) == len(expected):
-                shutil.rmtree(folder / "killed")  # begin again
-        if start("killed").wait() != 0 or _results(folder / "killed") != expected:
-            raise AssertionError("the last run did not make up for what was killed")
-        return dict(ends)
+    with tempfile.TemporaryDirectory() as folder:
+        return run(TRIALS[trial](Path(folder)), Path(folder), count, random.Random(0))
 
 
-def _results(folder: Path) -> dict[str, bytes]:
-    files = [path for path in folder.rglob("*.txt") if not path.name.startswith(".")]
-    return {path.name: path.read_bytes() for path in files if "_time" not in path.name and path.parent.name != "memory"}
+def page(what: str, count: int) -> dict[str, Any]:
+    """The page under load; its output ends with the counts."""
+    command = [sys.executable, "-m", "tests.faults.page_load", what, "--count", str(count)]
+    paths = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=paths, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError((done.stdout + done.stderr)[-2000:])
+    return {"said": done.stdout.splitlines()[-1]}
 
 
-def _children(process: int) -> list[int]:
-    try:
-        return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-    except OSError:
-        return []
+def page_downloads(count: int) -> dict[str, Any]:
+    """``kill -9`` of who downloads a video from the page, and of the process that decodes for it."""
+    from tests.faults.kill_page_downloads import kill_downloads
+
+    return kill_downloads(count, random.Random(0))
 
 
 def endurance(what: str, *arguments: str) -> dict[str, Any]:
@@ -131,10 +90,14 @@ def endurance(what: str, *arguments: str) -> dict[str, Any]:
 PARTS = {
     "corruptions": corruptions,
     "texts": texts,
-    "kills": kills,
+    **{f"kills_{trial}": partial(kills, trial, count) for trial, count in KILLS.items()},
     "updates": lambda: endurance("updates"),
     "updates_dense": lambda: endurance("updates", "--dim", "600", "--budget-mib", "0", "--form", "dense"),
     "frames": lambda: endurance("frames"),
+    "kills_page": lambda: page_downloads(20),
+    "page_viewers": lambda: page("viewers", 8),
+    "page_cycles": lambda: page("cycles", 1000),
+    "page_files": lambda: page("files", 300),
 }
 
 

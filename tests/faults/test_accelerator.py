@@ -8,9 +8,11 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from ltr.ops import RoISampler
 from pytracking.evaluation.tracker import Tracker
+from pytracking.tracker.rtmdnet.roi_features import RoIFeatures
 from rls_ext import InverseCorrelation, NormalEquations, virtual_input_conv, virtual_input_linear
 from tests.faults.accelerator import DEVICE, moved, on_device, stand_in_accelerator
 
@@ -146,3 +148,55 @@ OWN = {  # waits of a learner's own, per update
     "rls_dimp/exact": {"ltr/models/target_classifier/filter_objective.py:curvature_rows": 40},  # once a new sample
     "atom/default": {"pytracking/tracker/atom/conjugate_gradient.py:solve": 1},
 }
+
+
+# ------------------------------------------------------------------------------------------------------------ RT-MDNet
+
+RTMDNET = "pytracking/tracker/rtmdnet/"
+FIRST_FRAME = {RTMDNET + "box_regressor.py:ridge_regression": 2}  # the regression is solved in double on the CPU
+SEARCH = {RTMDNET + "rtmdnet.py:_find": 2}  # which samples are best, and how good
+REGRESSION = {RTMDNET + "box_regressor.py:refine": 1}  # the boxes, if the target was found
+STAGE_END = {RTMDNET + "stage_guard.py:find_fault": 1, RTMDNET + "head_learner.py:_learn": 1}  # is it sound; its loss
+MINI_BATCH = RTMDNET + "stage_guard.py:is_sound"
+
+
+def rtmdnet_tracker(name: str):
+    """A tracker of the RT-MDNet family whose network and head are on the stand-in device; call it in the context."""
+    changes = {"device": "cpu", "update_interval": 3, "initial_iterations": 3}
+    tracker = Tracker(*name.split("/"), overrides=changes).create_tracker()
+    tracker._start_randomness(0)
+    head = tracker._new_head()  # copied here, because a tensor without values cannot be
+
+    def there():
+        tracker.features = RoIFeatures(moved(tracker.network), tracker.geometry, tracker.params.scenes_per_batch)
+        moved(nn.ModuleList(head.layers))
+        tracker._new_head = lambda: head
+        return tracker
+
+    return there
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["rtmdnet/default", "rtmdnet/simple"])
+def test_rtmdnet_waits_where_it_is_said_to(name):
+    """RLS-RTMDNet is left out: torch 2.13 dies of a broken heap when its updates run on fake tensors."""
+    make = rtmdnet_tracker(name)
+    with stand_in_accelerator() as waits:
+        tracker = make()
+        tracker.initialize(IMAGE, {"init_bbox": [100, 80, 60, 50], "seed": 0})
+        assert waits.sites == FIRST_FRAME | STAGE_END | {MINI_BATCH: 3}
+        waits.sites.clear()
+        kinds = []
+        for frame in range(5):
+            if frame == 3:  # no score is good enough from here on
+                tracker.params = dataclasses.replace(tracker.params, success_threshold=1.0)
+            output = tracker.track(IMAGE, {})
+            kinds.append((output["flag"], output["learner"]["kind"]))
+            expected = SEARCH | (REGRESSION if output["flag"] == "normal" else {})
+            if output["learner"]["updated"]:
+                expected |= STAGE_END | {MINI_BATCH: tracker.params.update_iterations}
+            assert waits.sites == expected
+            waits.sites.clear()
+        assert kinds == [("normal", "none")] * 2 + [("normal", "regular")] + [("not_found", "occasional")] * 2
+        assert all(layer.weight.device == DEVICE for layer in tracker.learner.head.layers)
+        assert tracker.regressor.coefficients.device == tracker.positives.last().table.device == DEVICE

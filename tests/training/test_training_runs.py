@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -159,3 +160,35 @@ distributed.stop()
         for process in processes:
             process.kill()
     assert [text.split()[0] for text in said] == (["failed", "heard"] if fails else ["prepared", "prepared"])
+
+
+def test_data_loading_processes_start_after_opencv_used_its_threads(tmp_path: Path) -> None:
+    """A fork that inherits OpenCV's pool of threads without the threads waits for them for ever."""
+    code = """
+import sys
+from pathlib import Path
+import cv2, numpy as np
+from ltr.run_training import train
+from ltr.trainers.plan import RunOptions
+cv2.setNumThreads(4)
+cv2.GaussianBlur(np.zeros((2000, 2000, 3), np.uint8), (31, 31), 0)
+train("mdnet", "rtmdnet_small", RunOptions(workspace=Path(sys.argv[1]), smoke=True, device="cpu", threads=1, workers=1))
+"""
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], start_new_session=True) as process:
+        try:
+            assert process.wait(180) == 0
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)  # with what it waits for
+
+
+def test_what_kills_left_is_removed_but_not_beside_a_running_training(tmp_path: Path) -> None:
+    arguments = ["mdnet", "rtmdnet_small", "--smoke", "--device", "cpu", "--workspace", str(tmp_path)]
+    assert main(arguments) == 0
+    left = tmp_path / ".state.pth~host~123~0.pth"
+    left.write_bytes(b"half")
+    assert main([*arguments, "--export"]) == 0
+    assert left.exists(), "it may be the file that the training is writing"
+    assert main([*arguments, "--epochs", "2"]) == 0
+    assert not left.exists()
+    assert [row.split(",")[0] for row in (tmp_path / "log.csv").read_text().splitlines()] == ["epoch", "0", "1"]

@@ -7,7 +7,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from ltr.errors import UserError
+from ltr.errors import MissingPackageError, UserError
 from pytracking.tracker.base import BaseTracker
 from pytracking.tracker.opencv.params import OpenCVParams
 from pytracking.utils.boxes import clip_to_image
@@ -23,7 +23,7 @@ FACTORIES = {
 CONTRIB_ONLY = {"csrt", "kcf"}
 
 
-class MissingOpenCVTracker(ImportError):
+class MissingOpenCVTracker(MissingPackageError):
     """This build of OpenCV lacks the tracker."""
 
 
@@ -84,8 +84,8 @@ def check_available(algorithm: str) -> None:
     if algorithm in CONTRIB_ONLY:
         raise MissingOpenCVTracker(
             f"OpenCV's '{algorithm}' is only in its contrib build, and this cv2 {cv2.__version__} is another one. "
-            "Run ./install.sh, which installs the contrib build alone (two cv2 packages in one environment overwrite "
-            "each other's files)"
+            "Install the contrib build alone, as two cv2 packages overwrite each other's files: ./install.sh in a "
+            "checkout, elsewhere pip uninstall -y opencv-python && pip install opencv-contrib-python"
         )
     raise MissingOpenCVTracker(f"this cv2 {cv2.__version__} has no '{algorithm}'; install opencv-python 4.8 or newer")
 

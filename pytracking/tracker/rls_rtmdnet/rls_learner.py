@@ -9,7 +9,7 @@ from pytracking.tracker.rls_rtmdnet.span_coordinates import SpanStage
 from pytracking.tracker.rtmdnet.descent import LayerStep, Momentum, PlainDescent, clip_together, joined
 from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead, LayerGradient
-from pytracking.tracker.rtmdnet.head_learner import HeadLearner
+from pytracking.tracker.rtmdnet.head_learner import HeadLearner, LearningReport, Stage
 from rls_ext import InverseCorrelation, virtual_input_linear
 from rls_ext.basis import SMALL_DIM
 
@@ -21,6 +21,8 @@ class RlsHeadLearner(HeadLearner):
         "Raise delta, use clip='after', or lower gradient_clip, initial_rate, regular_rate or occasional_rate."
     )
 
+    _state: dict[str, float] | None = None  # of P since the last stage
+
     def _regular_descent(self) -> RlsDescent:
         return RlsDescent(self.head, self.params, self._plain.buffers)  # one stage ends before another begins
 
@@ -30,12 +32,17 @@ class RlsHeadLearner(HeadLearner):
         return self._improved.inverses
 
     def report(self) -> dict[str, float]:
-        state = {
-            "rank": max(inverse.rank for inverse in self.inverses),
-            "nbytes": sum(inverse.nbytes for inverse in self.inverses),
-            "error_bound": max(inverse.error_bound for inverse in self.inverses),
-        }
-        return super().report() | state
+        if self._state is None:
+            self._state = {
+                "rank": max(inverse.rank for inverse in self.inverses),
+                "nbytes": sum(inverse.nbytes for inverse in self.inverses),
+                "error_bound": max(inverse.error_bound for inverse in self.inverses),
+            }
+        return super().report() | self._state
+
+    def _learn(self, positives: SampleSet, negatives: SampleSet, stage: Stage) -> LearningReport:
+        self._state = None  # asked for once after a stage: on an accelerator each answer is a wait
+        return super()._learn(positives, negatives, stage)
 
 
 class RlsDescent(PlainDescent):

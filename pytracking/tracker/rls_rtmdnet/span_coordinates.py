@@ -120,8 +120,8 @@ class SpanStage:
         self.weights = SpanStep.of(joined, self.q)
         self.momentum = SpanStep.of(momentum.joined, self.q)
         self._step = SpanStep(torch.zeros_like(self.weights.whole), layer.in_features, len(self.q))
-        self.layer = nn.Linear(1, 1, bias=False)
-        self.layer.weight.data = self.weights.whole[:, : self.weights.width]
+        self.layer = nn.Linear(1, 1, bias=False, device="meta")
+        self.layer.weight = nn.Parameter(self.weights.whole[:, : self.weights.width], requires_grad=False)
 
     def with_coordinates(self, samples: SampleSet) -> SpanSamples:
         """The same samples with their coordinates in Q."""

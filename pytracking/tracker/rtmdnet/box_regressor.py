@@ -35,7 +35,7 @@ class BoxRegressor:
         if not usable.any():
             return
         offsets = torch.as_tensor(_offsets(samples[usable], target), dtype=features.dtype, device=features.device)
-        features = features[torch.as_tensor(usable, device=features.device)]
+        features = features[torch.as_tensor(np.flatnonzero(usable), device=features.device)]
         feature_mean, offset_mean = features.mean(dim=0), offsets.mean(dim=0)
         self.coefficients = ridge_regression(features - feature_mean, offsets - offset_mean, self.penalty)
         self.intercept = offset_mean - feature_mean @ self.coefficients

@@ -141,8 +141,8 @@ def crop_scenes(image: Tensor, boxes: np.ndarray, crop_size: tuple[int, int]) ->
     """
     columns, column_weights = _interpolation(boxes[:, 0], boxes[:, 2], crop_size[0], image.shape[2], image)
     rows, row_weights = _interpolation(boxes[:, 1], boxes[:, 3], crop_size[1], image.shape[1], image)
-    left = int(columns[0].min())
-    image = image[:, :, left : int(columns[1].max()) + 1].transpose(0, 1).contiguous()  # (h, 3, w')
+    left, right = _columns_between(boxes, image.shape[2])
+    image = image[:, :, left:right].transpose(0, 1).contiguous()  # (h, 3, w')
     crops = torch.zeros((), dtype=image.dtype, device=image.device)
     for row, weight in zip(rows, row_weights, strict=True):
         crops = crops + image[row] * weight[..., None, None]  # (m, height, 3, w')
@@ -153,6 +153,16 @@ def crop_scenes(image: Tensor, boxes: np.ndarray, crop_size: tuple[int, int]) ->
         for column, weight in zip(columns, column_weights, strict=True)
     )
     return (first + second).permute(0, 3, 2, 1)  # (m, 3, height, width)
+
+
+def _columns_between(boxes: np.ndarray, width: int) -> tuple[int, int]:
+    """Columns of an image of this width that may be looked at; by the boxes, as an accelerator would have to be asked.
+
+    One more on each side: the points themselves are computed with fewer digits.
+    """
+    left = int(np.clip(np.floor(boxes[:, 0].min()) - 1, 0, max(width - 2, 0)))
+    right = int(np.clip(np.ceil((boxes[:, 0] + boxes[:, 2]).max()) + 4, left + 2, max(width, left + 2)))
+    return left, right
 
 
 def _interpolation(
