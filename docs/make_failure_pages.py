@@ -1,6 +1,6 @@
 """The worst moments of a tracker on annotated sequences: a table, a figure and, where the frames are, their pictures.
 
-    python docs/make_failure_pages.py RESULTS TRACKER/PARAM --sequences FOLDER [--pictures FOLDER]
+    python -m docs.make_failure_pages RESULTS TRACKER/PARAM --sequences FOLDER [--pictures FOLDER]
 
 RESULTS is the folder that benchmarks/training_validation_table.py wrote. A moment is a stretch of frames in which the
 overlap is below one half; its cost is the overlap that is lost in it. The figure shows boxes and curves and no pixels,

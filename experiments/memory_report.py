@@ -104,20 +104,28 @@ def difference_table(values: Values) -> Table:
 
 
 def draw_figure(values: Values) -> Figure:
-    """One point for each learner: its margin on the past against that on the next frames."""
+    """One point for each learner: its margin on the past against that on the next frames, with 95 % intervals."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.6, 4.2), layout="constrained")
+    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
+    points = []
     for place, (label, found) in enumerate(values.items()):
         (x, across), (y, up) = (mean_and_interval(found[kind]) for kind in ("next margin", "past margin"))
-        bars = {} if np.isnan(across) else {"xerr": across, "yerr": up}
-        axes.errorbar(x, y, fmt="o", markersize=4, color=f"C{place % 10}", elinewidth=0.5, **bars)
-        axes.annotate(label, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=7)
+        colour, marker = f"C{place % 10}", "osD"[place // 5 % 3]
+        if not np.isnan(across):
+            axes.errorbar(x, y, xerr=across, yerr=up, fmt="none", ecolor=colour, elinewidth=0.4, alpha=0.5)
+        axes.plot(x, y, marker, markersize=5, color=colour, label=label)
+        points.append((x, y))
+    # Intervals are as wide as the sequences differ, sometimes wider than all learners are apart: points set the view.
+    room = 0.15 * np.ptp(points, axis=0).max() + 0.02
+    (left, bottom), (right, top) = np.min(points, axis=0) - room, np.max(points, axis=0) + room
+    axes.set(xlim=(left, right), ylim=(bottom, top))
     axes.set_xlabel("adaptation: margin on the next frames", fontsize=8)
     axes.set_ylabel("retention: margin on the past", fontsize=8)
     axes.tick_params(labelsize=7)
     axes.grid(color="0.88", linewidth=0.6)
+    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     return figure

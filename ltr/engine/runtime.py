@@ -3,7 +3,8 @@
 Two threads can be nearly twice as fast as one on an idle machine (ResNet-50: 67 ms against 128) and slower on a busy
 one, and which of the two it will be in a minute cannot be known. The results are the same to the last bit for any
 number of threads, so the choice is free: the ways to run are timed as they are used, the fastest is taken, and the
-others are tried again now and then.
+others are tried again now and then. A batch has one way more: a part of it for each thread, which then never waits for
+the others. Operators of a small network are too short to be shared.
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnxruntime
@@ -96,12 +98,16 @@ class AdaptiveSession:
         graph: content of an ONNX file.
         threads: most threads to use.
         provider: see :func:`make_session`.
+        batched: whether its one input and all outputs are batches of things that do not depend on each other.
     """
 
-    def __init__(self, graph: bytes, threads: int, provider: str = CPU_PROVIDER) -> None:
+    def __init__(self, graph: bytes, threads: int, provider: str = CPU_PROVIDER, *, batched: bool = False) -> None:
         self._ways = [make_session(graph, threads, spinning=len(graph) < SMALL_GRAPH, provider=provider)]
+        self._threads, self._pool = 1, None  # for parts of a batch
         if threads > 1 and provider == CPU_PROVIDER:
             self._ways.append(make_session(graph, 1))
+            if batched:
+                self._threads, self._pool = threads, ThreadPoolExecutor(threads, thread_name_prefix="batch")
         self.outputs = [output.name for output in self._ways[0].get_outputs()]
         self._choices: dict[Hashable, WayChoice] = {}
         self._lock = threading.Lock()  # of the choices: several threads may share a session
@@ -119,13 +125,25 @@ class AdaptiveSession:
     def run_arrays(self, inputs: dict[str, np.ndarray], size: Hashable = None) -> list[np.ndarray]:
         """:meth:`run` for arrays."""
         if is_side_by_side():
-            return self._ways[-1].run(self.outputs, inputs)  # the last way has one thread
+            return self._run_here(inputs)
+        parts = min(self._threads, *(len(values) for values in inputs.values())) if self._pool else 1
         with self._lock:
-            choice = self._choices.setdefault(size, WayChoice(len(self._ways)))
+            choice = self._choices.setdefault(size, WayChoice(len(self._ways) + (parts > 1)))
             way = choice.next()
         start = time.perf_counter()
-        results = self._ways[way].run(self.outputs, inputs)
+        if way == len(self._ways):
+            results = self._run_in_parts(inputs, parts)
+        else:
+            results = self._ways[way].run(self.outputs, inputs)
         seconds = time.perf_counter() - start
         with self._lock:
             choice.add(way, seconds)
         return results
+
+    def _run_here(self, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+        return self._ways[-1].run(self.outputs, inputs)  # the last session has one thread
+
+    def _run_in_parts(self, inputs: dict[str, np.ndarray], parts: int) -> list[np.ndarray]:
+        ((name, batch),) = inputs.items()
+        pieces = [{name: piece} for piece in np.array_split(batch, parts)]
+        return [np.concatenate(results) for results in zip(*self._pool.map(self._run_here, pieces), strict=True)]

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ltr import checkpoint
 from ltr.models.bbreg.iou_net import IoUNet, Modulation
+from ltr.models.imagenet import MEAN, STD
 from ltr.models.target_classifier.filter_optimizer import OptimizerTrace
 from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead
 from ltr.models.tracking.dimpnet import DiMPNet
@@ -196,8 +197,8 @@ class NetWithBackbone(NetWrapper):
         use_gpu: bool = True,
         initialize: bool = False,
         image_format: str = "rgb",
-        mean: Sequence[float] = (0.485, 0.456, 0.406),
-        std: Sequence[float] = (0.229, 0.224, 0.225),
+        mean: Sequence[float] = MEAN,
+        std: Sequence[float] = STD,
         **kwargs: Any,
     ) -> None:
         self.image_format = image_format

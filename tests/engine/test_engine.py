@@ -129,6 +129,19 @@ def test_results_do_not_depend_on_threads(network):
             assert torch.equal(tensor, single[name])
 
 
+@pytest.mark.parametrize(("count", "parts"), [(1, []), (2, [1, 1]), (5, [2, 3])])
+def test_a_batch_may_be_run_in_parts_and_comes_back_whole(network, monkeypatch, count, parts):
+    images = torch.randn(count, 3, 64, 96, generator=torch.Generator().manual_seed(1))
+    expected = OnnxEngine(network, 1)(images)
+    engine = OnnxEngine(network, 2)
+    seen, run_part = [], engine._features._run_here
+    monkeypatch.setattr(engine._features, "_run_here", lambda part: seen.append(len(part["images"])) or run_part(part))
+    monkeypatch.setattr(WayChoice, "next", lambda self: len(self._runs) - 1)  # the last of its ways
+    for name, tensor in engine(images).items():
+        assert torch.equal(tensor, expected[name])
+    assert sorted(seen) == parts
+
+
 def run(choice: WayChoice, seconds: list[float], count: int) -> list[int]:
     taken = []
     for _ in range(count):

@@ -97,7 +97,9 @@ def test_a_report_of_two_learners(folder, results, saved_figures):
         assert all(len(each) == 2 and np.isfinite(each).all() for each in kinds.values())
     assert (reports[0] / "memory.png").is_file()
     (axes,) = saved_figures[0].axes
-    shown = {text.get_text(): text.xy for text in axes.texts}
+    shown = {line.get_label(): line.get_xydata()[0] for line in axes.lines if not line.get_label().startswith("_")}
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    assert all(left < x < right and bottom < y < top for x, y in shown.values())
     assert set(shown) == set(stored["values"])
     for label, found in stored["values"].items():
         assert shown[label] == pytest.approx([np.mean(found["next margin"]), np.mean(found["past margin"])])

@@ -94,7 +94,8 @@ def test_the_camera_of_the_browser_with_its_latency(open_page):
 def test_without_a_camera_the_video_stays(open_page):
     page = open_page(**FAST)
     page.choose_demo("bird")
-    page.evaluate("navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotFoundError'))")
+    refuse = "() => Promise.reject(new DOMException('', 'NotFoundError'))"
+    page.evaluate(f"() => {{ navigator.mediaDevices.getUserMedia = {refuse}; }}")
     page.click("#camera")
     page.says("There is no camera to use")
     page.until("state.video?.title === 'demo: bird' && state.choice.objects.length === 1")

@@ -60,7 +60,7 @@ function drawTimeline() {
     if (run.corrected.length) legend.push("▼ corrected by you");
     drawMoments(partings);
   } else drawMoments([]);
-  const sentences = [legend.length ? `${capital(legend.join(" · "))}.` : "", run?.count ? "Click anywhere to see that moment." : ""];
+  const sentences = [legend.length ? `${capital(legend.join(" · "))}.` : "", run?.count ? "Click to see a moment." : ""];
   at("legend").textContent = run ? sentences.filter(Boolean).join(" ") : "Drag here to choose the frame to start at.";
   at("time").hidden = !state.video || (isCamera() && !run?.count);
   at("timeline").classList.toggle("bare", !run?.count);
