@@ -48,6 +48,11 @@ class PresenceCounts:
         return self.reported_absent / self.absent if self.absent else float("nan")
 
     @property
+    def gm(self) -> float:
+        """Geometric mean of both."""
+        return float(np.sqrt(self.tpr * self.tnr))
+
+    @property
     def max_gm(self) -> float:
         """The largest GM within reach by turning answers into "absent" at random."""
         return max_gm(self.tpr, self.tnr)

@@ -215,7 +215,9 @@ def _start(tmp_path: Path) -> tuple[subprocess.Popen, list[int]]:
     program.write_text(PROGRAM)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, str(program), str(tmp_path / "data")]
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests run under nohup, and inherited
     process = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    signal.signal(signal.SIGHUP, before)
     deadline = time.monotonic() + 240
     while time.monotonic() < deadline and process.poll() is None:
         workers = [int(path.suffix[1:]) for path in (tmp_path / "results").glob("started.*")]

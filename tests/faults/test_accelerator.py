@@ -66,10 +66,9 @@ def test_a_full_budget_waits_once_for_each_truncation(when_full):
             inverse.update(on_device(2048))
             assert inverse.precondition(on_device(2048)).device == DEVICE
         assert inverse.truncations > 0
-        allowed = {ROWS, "rls_ext/factored.py:_truncate", "rls_ext/truncation.py:give_up",
-                   "rls_ext/truncation.py:forget"}
-        assert set(waits.sites) <= allowed
-        assert waits.sites["rls_ext/factored.py:_truncate"] == inverse.truncations
+        truncation = "rls_ext/truncation.py:truncate"
+        assert set(waits.sites) <= {ROWS, truncation, *(f"rls_ext/truncation.py:{how}" for how in ("give_up", "forget"))}
+        assert waits.sites[truncation] == inverse.truncations
 
 
 def test_normal_equations_wait_for_nothing():
