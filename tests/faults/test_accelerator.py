@@ -66,8 +66,8 @@ def test_a_full_budget_waits_once_for_each_truncation(when_full):
             inverse.update(on_device(2048))
             assert inverse.precondition(on_device(2048)).device == DEVICE
         assert inverse.truncations > 0
-        truncation = "rls_ext/truncation.py:truncate"
-        assert set(waits.sites) <= {ROWS, truncation, *(f"rls_ext/truncation.py:{how}" for how in ("give_up", "forget"))}
+        truncation, give_up, forget = (f"rls_ext/truncation.py:{name}" for name in ("truncate", "give_up", "forget"))
+        assert set(waits.sites) <= {ROWS, truncation, give_up, forget}
         assert waits.sites[truncation] == inverse.truncations
 
 
