@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,17 @@ def test_scripts_exist_and_have_these_options(page, line):
     missing = [word for word in words if word.startswith("--") and word.split("=")[0].replace("-", "_") not in
                text.replace("-", "_")]
     assert missing == [], f"{page}: {line}"
+
+
+def _programs() -> list[str]:
+    found = (re.match(r"python (-m [\w.]+|[\w/]+\.py)", line) for _, line in _commands("python "))
+    return sorted({match[1] for match in found if match} - {"out/track.py"})
+
+
+@pytest.mark.parametrize("program", _programs())
+def test_scripts_and_modules_start_from_the_repository(program):
+    done = subprocess.run([sys.executable, *program.split(), "--help"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and "usage" in done.stdout, done.stderr
 
 
 def test_there_are_blocks():
