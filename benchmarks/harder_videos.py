@@ -50,7 +50,7 @@ def covered(frames: list[np.ndarray], masks: list[np.ndarray], boxes: np.ndarray
 
 
 def look_alike(frames: list[np.ndarray], masks: list[np.ndarray], boxes: np.ndarray) -> Video:
-    """A copy of the target as it looked twelve frames before, mirrored, walks past behind the target, twice."""
+    """A mirrored copy of the target, as it looked twelve frames earlier, passes the target twice, covered by it."""
     drawn = [frame.copy() for frame in frames]
     for number, middle in enumerate((len(frames) // 3, 2 * len(frames) // 3)):
         for t in range(max(middle - 16, 12), min(middle + 17, len(frames))):

@@ -2,7 +2,7 @@
 
     python benchmarks/long_video_page.py [--minutes 10] [--tracker identity/default] [--every 1000]
 
-A 720p video at 30 frames a second goes through a server in a process of its own and a headless Chromium, with every
+A 720p video at 30 frames per second goes through a server in a process of its own and a headless Chromium, with every
 frame sent and drawn. Memory is the resident size of each process, read from /proc (so Linux), and the tab's JavaScript
 heap after a collection; at the end frames from all over the video are looked at again. Needs the extras ``web``,
 ``dev`` and ``video``.

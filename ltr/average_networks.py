@@ -46,10 +46,12 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     try:
         mean = average(args.files)
-    except UserError as error:
+        if args.setting:
+            mean.metadata["tracker"] = importlib.import_module(f"ltr.train_settings.{args.setting}").TRACKER
+    except (ModuleNotFoundError, AttributeError):
+        parser.error(f"argument --setting: {args.setting} is no setting with a TRACKER; try dimp.dimp_mobile")
+    except (UserError, OSError) as error:
         parser.exit(1, f"error: {error}\n")
-    if args.setting:
-        mean.metadata["tracker"] = importlib.import_module(f"ltr.train_settings.{args.setting}").TRACKER
     save_checkpoint(args.output, mean.net, mean.constructor, mean.metadata, half=True)
     print(f"{args.output}: the mean of {len(args.files)} networks")
     return 0

@@ -31,7 +31,7 @@ class CsvLog:
             return list(csv.DictReader(file))
 
     def _write(self, rows: list[dict]) -> None:
-        """The whole file anew: it is small, and a kill leaves the old one or the new one."""
+        """Writes the whole file again: it is small, and a kill leaves either the old one or the new one."""
         text = io.StringIO()
         writer = csv.DictWriter(text, list(rows[0]), extrasaction="ignore", restval="", lineterminator="\n")
         writer.writeheader()

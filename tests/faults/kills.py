@@ -86,7 +86,7 @@ def run(trial: Trial, folder: Path, count: int, choice: random.Random) -> dict[s
 
 
 def _kill_one_of(process: subprocess.Popen, seconds: float, choice: random.Random, ends: Counter[str]) -> list[int]:
-    """Kills the process or one of its descendants after so many seconds; returns all of them."""
+    """Kills the process or one of its descendants after this many seconds; returns all of them."""
     try:
         process.wait(seconds)
         return []  # it was faster

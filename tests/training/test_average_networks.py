@@ -46,6 +46,13 @@ def test_networks_of_different_kinds_are_refused(files: list[Path], tmp_path: Pa
     assert "short.pth" in capsys.readouterr().err and not (tmp_path / "mean.pth").exists()
 
 
+def test_wrong_arguments_are_named(files: list[Path], tmp_path: Path, capsys) -> None:
+    for wrong in ([str(tmp_path / "absent.pth")], [str(files[0]), "--setting", "dimp.nothing"]):
+        with pytest.raises(SystemExit):
+            main([*wrong, "--output", str(tmp_path / "mean.pth")])
+        assert wrong[-1] in capsys.readouterr().err and not (tmp_path / "mean.pth").exists()
+
+
 def test_the_shipped_network_recommends_what_its_setting_says() -> None:
     shipped = Path(dimp_mobile.__file__).parents[2] / "bundled" / "dimp_mobile.pth"
     assert read_checkpoint(shipped).metadata["tracker"] == dimp_mobile.TRACKER
