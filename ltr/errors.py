@@ -5,6 +5,8 @@ import os
 import sys
 from collections.abc import Callable
 
+from ltr.signals import raising_on_signals
+
 
 class UserError(ValueError):
     """Something was asked for that cannot be done; the message names it and, where there is one, the remedy.
@@ -22,11 +24,18 @@ class MissingPackageError(UserError, ImportError):
 
 
 def exit_code(run: Callable[[], int | None], *, debug: bool = False) -> int:
-    """Calls ``run`` and returns its exit code; a :class:`UserError` becomes a message and exit code 2, Ctrl-C 130.
+    """Calls ``run`` and returns its exit code; a :class:`UserError` becomes a message and exit code 2.
 
-    An ``OSError`` is reported in the same way: the system names the file and what is wrong with it (no such file, no
-    permission, disk full). With ``debug`` both keep their traceback.
+    Ctrl-C gives 130. SIGTERM and SIGHUP end ``run`` in the same way and give 143 and 129, as the shell does.
+    An ``OSError`` is reported like a ``UserError``: the system names the file and what is wrong with it (no such file,
+    no permission, disk full). With ``debug`` both keep their traceback.
     """
+    with raising_on_signals() as came:
+        code = _reported(run, debug)
+    return 128 + came[0] if came else code
+
+
+def _reported(run: Callable[[], int | None], debug: bool) -> int:
     try:
         return run() or 0
     except KeyboardInterrupt:

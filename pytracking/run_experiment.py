@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
-import importlib.util
-import inspect
-import pkgutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from ltr.errors import UserError
 from pytracking.cli.commands import run_command
@@ -41,16 +40,33 @@ def find_experiment(module_name: str, name: str) -> Callable[[], tuple[list[Trac
     Raises:
         UserError: if it does not exist; the message lists what does.
     """
-    package = importlib.import_module(EXPERIMENTS)
-    if importlib.util.find_spec(f"{EXPERIMENTS}.{module_name}") is None:
-        existing = [module.name for module in pkgutil.iter_modules(package.__path__)]
-        raise UserError(unknown_name_message("experiment module", module_name, existing))
-    module = importlib.import_module(f"{EXPERIMENTS}.{module_name}")
-    functions = dict(inspect.getmembers(module, inspect.isfunction))
-    own = [key for key, value in functions.items() if value.__module__ == module.__name__ and not key.startswith("_")]
-    if name not in own:
-        raise UserError(unknown_name_message(f"experiment in experiments/{module_name}.py called", name, own))
-    return functions[name]
+    found = experiments_by_module()
+    if module_name not in found:
+        raise UserError(unknown_name_message("module with experiments called", module_name, list(found)))
+    if name not in found[module_name]:
+        where = f"experiment in experiments/{module_name}.py called"
+        raise UserError(unknown_name_message(where, name, found[module_name]))
+    return getattr(importlib.import_module(f"{EXPERIMENTS}.{module_name}"), name)
+
+
+def experiments_by_module() -> dict[str, list[str]]:
+    """Names of all experiments; modules are read and not imported, because most of them are parts of the machinery."""
+    folder = Path(next(iter(importlib.import_module(EXPERIMENTS).__path__)))
+    files = [path for path in sorted(folder.glob("*.py")) if not path.name.startswith("_")]
+    names = {path.stem: _experiments_in(path) for path in files}
+    return {module: own for module, own in names.items() if own}
+
+
+def _experiments_in(path: Path) -> list[str]:
+    """Public functions that can be called without arguments."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+    return [each.name for each in functions if _needs_nothing(each.args)]
+
+
+def _needs_nothing(arguments: ast.arguments) -> bool:
+    positional = len(arguments.posonlyargs) + len(arguments.args)
+    return positional == len(arguments.defaults) and None not in arguments.kw_defaults
 
 
 def run_experiment(

@@ -107,14 +107,14 @@ def test_pytrackings_places_only_import():
         assert all(isinstance(node, (ast.Expr, ast.ImportFrom)) for node in tree.body), module
 
 
-LIGHT = ["ltr", "ltr.errors", "ltr.overlap", "ltr.admin", "ltr.sequence_files", "ltr.admin.environment"]
+LIGHT = ["ltr", "ltr.errors", "ltr.signals", "ltr.overlap", "ltr.admin", "ltr.sequence_files", "ltr.admin.environment"]
 
 
 @pytest.mark.parametrize("module", LIGHT)
 def test_what_evaluation_shares_with_training_is_light(module):
     """Reading results and settings must not load torch."""
     spec = importlib.util.find_spec(module)
-    names = {name.split(".")[0] for name in imports(Path(spec.origin)) - {"ltr.errors"}}
+    names = {name.split(".")[0] for name in imports(Path(spec.origin)) - {*LIGHT}}
     assert names <= {*sys.stdlib_module_names, "numpy", "tomli"}
 
 

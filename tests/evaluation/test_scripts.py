@@ -1,6 +1,8 @@
 """run_tracker, run_experiment and the commands, as a user calls them."""
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -111,9 +113,21 @@ def test_experiment_runs_all_its_trackers(folder, monkeypatch, capsys):
 
 def test_unknown_experiments_are_told(capsys):
     assert run_experiment.main(["exampels", "x"]) == 2
-    assert "Did you mean 'examples'" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("Did you mean 'examples'? There are: examples\n"), "no part of the machinery"
+    assert run_experiment.main(["definition", "published_table"]) == 2
+    assert "'definition'. There are: examples\n" in capsys.readouterr().err
     assert run_experiment.main(["examples", "peers_on_dem"]) == 2
     assert "Did you mean 'peers_on_demo'" in capsys.readouterr().err
+
+
+def test_experiments_of_ones_own_are_found(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(
+        "def one(runs=3): ...\ndef two(): ...\ndef _hidden(): ...\ndef part(name): ...\ndef other(*, name): ...\n"
+    )
+    (tmp_path / "_private.py").write_text("def three(): ...\n")
+    (tmp_path / "parts.py").write_text("def part(name): ...\n")
+    monkeypatch.setattr(sys.modules[run_experiment.EXPERIMENTS], "__path__", [str(tmp_path)])
+    assert run_experiment.experiments_by_module() == {"mine": ["one", "two"]}
 
 
 def test_show_draws_results_too(folder, tmp_path, capsys):

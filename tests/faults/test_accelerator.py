@@ -176,7 +176,7 @@ def rtmdnet_tracker(name: str):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["rtmdnet/default", "rtmdnet/simple"])
+@pytest.mark.parametrize("name", ["rtmdnet/default", "rtmdnet/simple", "rls_rtmdnet/default"])
 def test_rtmdnet_waits_where_it_is_said_to(name):
     """RLS-RTMDNet is left out: torch 2.13 dies of a broken heap when its updates run on fake tensors."""
     make = rtmdnet_tracker(name)
