@@ -10,6 +10,10 @@ from ltr.errors import UserError
 MOST_READS = 500_000  # opcodes and arguments; a network of 1000 tensors has 50,000
 SPARE = 2**20  # bytes that any file may have made, however small it is
 CLASS_BYTES = 2**10  # what a class for a record costs
+CONTAINER_BYTES = 2**8  # what a dictionary, a list or a set costs, though the pickle names it in one byte
+
+MEMO_BYTES = 2**5  # what remembering a value adds: 100,000 of them suit 10,000 tensors
+MOST_MARKS = 1000  # open at once, each with a list of its own
 
 
 class UnsafeFileError(pickle.UnpicklingError):

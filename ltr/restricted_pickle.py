@@ -18,6 +18,9 @@ from torch import Tensor
 
 from ltr.pickle_limits import (
     CLASS_BYTES,
+    CONTAINER_BYTES,
+    MEMO_BYTES,
+    MOST_MARKS,
     Budget,
     CountedFile,
     DamagedFileError,
@@ -155,6 +158,28 @@ class RestrictedUnpickler(pickle._Unpickler):
 
     # Opcodes that need a look first
 
+    def load_empty_dict(self) -> None:
+        self._append_container({})
+
+    def load_empty_list(self) -> None:
+        self._append_container([])
+
+    def load_empty_set(self) -> None:
+        self._append_container(set())
+
+    def _append_container(self, empty: Any) -> None:
+        self._budget.copy(CONTAINER_BYTES)
+        self.append(empty)
+
+    def load_mark(self) -> None:
+        if len(self.metastack) >= MOST_MARKS:
+            raise UnsafeFileError(f"its pickle is nested {MOST_MARKS} deep, which no checkpoint needs")
+        super().load_mark()
+
+    def load_memoize(self) -> None:
+        self._budget.copy(MEMO_BYTES)
+        super().load_memoize()
+
     def load_frame(self) -> None:
         self.read(8)  # a frame only says how far to read ahead
 
@@ -174,7 +199,7 @@ class RestrictedUnpickler(pickle._Unpickler):
 
     def load_dict(self) -> None:
         items = self.pop_mark()
-        self.append({})
+        self._append_container({})
         self._set_items(items)
 
     def _set_items(self, items: list[Any]) -> None:

@@ -20,6 +20,7 @@ from ltr.restricted_pickle import RestrictedUnpickler
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 ONE_READ = 2**20  # bytes of an archive that are read at once; its directory must fit (10,000 tensors do)
+PIECE = 2**16  # bytes of a record that are read at once: zipfile copies each of them several times
 
 
 def read_torch_file(path: Path, *, tensors: bool = True) -> Any:
@@ -87,7 +88,7 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
     content = bytearray(info.file_size)
     place = 0
     with archive.open(info) as record:
-        while part := record.read(ONE_READ):
+        while part := record.read(PIECE):
             content[place : place + len(part)] = part
             place += len(part)
     if place != info.file_size:

@@ -1,6 +1,7 @@
 """P as a full p x p matrix: the paper's recursion, written out."""
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
@@ -129,6 +130,12 @@ class DenseInverse:
             PositiveDefinitenessWarning,
             stacklevel=4,
         )
+
+    def snapshot(self) -> DenseInverse:
+        """This P, for later."""
+        taken = copy.copy(self)
+        taken.matrix = self.matrix.clone()
+        return taken
 
     def gain(self, x: Tensor) -> Tensor:
         """k_n of Eq. kn for x (p,), in the dtype of P."""

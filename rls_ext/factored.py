@@ -221,7 +221,7 @@ class FactoredInverse:
         """This P, for later; Q's rows are shared, because they are never overwritten."""
         taken = copy.copy(self)
         taken._basis = None if self._basis is None else self._basis.snapshot()
-        taken._core, taken.bound = copy.deepcopy(self._core), copy.copy(self.bound)
+        taken._core, taken.bound = self._core.snapshot(), copy.copy(self.bound)
         return taken
 
     def gain(self, x: Tensor) -> Tensor:

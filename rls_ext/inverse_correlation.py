@@ -223,8 +223,7 @@ class InverseCorrelation:
     def snapshot(self) -> InverseCorrelation:
         """P of this moment, to return to. It shares memory: go on with one of the two, not with both."""
         taken = copy.copy(self)
-        impl = self._impl
-        taken._impl = impl.snapshot() if isinstance(impl, FactoredInverse) else copy.deepcopy(impl)
+        taken._impl = self._impl.snapshot()
         return taken
 
     def dense(self) -> Tensor:

@@ -1,6 +1,7 @@
 """A small symmetric positive definite matrix that no rounding can make indefinite: it is kept as S = T T^T."""
 from __future__ import annotations
 
+import copy
 import math
 
 import torch
@@ -39,6 +40,12 @@ class SquareRootCore:
     def nbytes(self) -> int:
         """Bytes held, reserve included."""
         return self._root.nbytes + self._inverse.nbytes
+
+    def snapshot(self) -> SquareRootCore:
+        """S of this moment, in memory of its own."""
+        taken = copy.copy(self)
+        taken._root, taken._inverse = self._root.clone(), self._inverse.clone()
+        return taken
 
     def grow(self, count: int, alpha: float, capacity: int) -> None:
         """Add directions that no input has touched: S becomes blockdiag(S, alpha I)."""

@@ -113,7 +113,7 @@ def test_experiment_runs_all_its_trackers(folder, monkeypatch, capsys):
 
 def test_unknown_experiments_are_told(capsys):
     assert run_experiment.main(["exampels", "x"]) == 2
-    assert capsys.readouterr().err.endswith("Did you mean 'examples'? There are: examples\n"), "no part of the machinery"
+    assert capsys.readouterr().err.endswith("Did you mean 'examples'? There are: examples\n"), "and no machinery"
     assert run_experiment.main(["definition", "published_table"]) == 2
     assert "'definition'. There are: examples\n" in capsys.readouterr().err
     assert run_experiment.main(["examples", "peers_on_dem"]) == 2

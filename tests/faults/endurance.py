@@ -4,8 +4,11 @@
     python -m tests.faults.endurance frames --count 100000
 
 ``updates`` feeds one P with inputs that never end. ``frames`` drives RLS-DiMP over a demo video, played forwards and
-backwards again and again, with a small patch so that a frame is cheap; everything else is the real tracker. Time is the
-processor's, which other work on the machine does not change much.
+backwards again and again, with a small patch so that a frame is cheap; everything else is the real tracker.
+
+Other work on the machine changes processor time, too (caches and cores are shared), so that the first tenth of a long
+run cannot be compared with the last. At the end the process therefore takes turns with a young one, which has done a
+tenth as many steps: the same steps, within the same seconds.
 """
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import argparse
 import json
 import os
 import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -35,13 +39,16 @@ CHEAP = {
 }
 
 
+TURNS, TURN = 40, 500  # of so many steps
+
+
 @dataclass
 class Reading:
     """How a run stands after ``steps`` steps."""
 
     steps: int
     resident_mib: float
-    milliseconds: float  # of processor time for a step, median over the steps since the last reading
+    milliseconds: float  # of processor time for a step, mean over the steps since the last reading
     rank: int
     smallest: float  # eigenvalue of P; the paper's Phi has its inverse as the largest
     note: str = ""
@@ -70,17 +77,42 @@ def run(
     step: Callable[[int], str], inverse: Callable[[], InverseCorrelation], count: int, every: int
 ) -> Iterator[Reading]:
     """Takes ``count`` steps; a reading after every ``every`` of them."""
-    times: list[float] = []
+    for done in range(0, count - every + 1, every):
+        seconds, note = timed(step, done, every)
+        matrix = inverse()
+        milliseconds = seconds / every * 1e3
+        yield Reading(done + every, resident_mib(), milliseconds, matrix.rank, smallest_eigenvalue(matrix), note)
+
+
+def timed(step: Callable[[int], str], done: int, count: int) -> tuple[float, str]:
+    """Takes ``count`` steps after the ``done`` first ones; seconds of processor time, and the last one's note."""
     note = ""
-    for index in range(1, count + 1):
-        start = time.process_time()
+    start = time.process_time()
+    for index in range(done + 1, done + count + 1):
         note = step(index)
-        times.append(time.process_time() - start)
-        if index % every == 0:
-            matrix = inverse()
-            middle = float(np.median(times) * 1e3)
-            yield Reading(index, resident_mib(), middle, matrix.rank, smallest_eigenvalue(matrix), note)
-            times.clear()
+    return time.process_time() - start, note
+
+
+def take_turns(step: Callable[[int], str], done: int, young_command: list[str]) -> dict[str, float]:
+    """This process against a young one in turns of ``TURN`` steps; ratios of processor time, turn by turn."""
+    ratios = []
+    with subprocess.Popen(young_command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as young:
+        assert young.stdin is not None and young.stdout is not None
+        for turn in range(TURNS):
+            print(TURN, file=young.stdin, flush=True)
+            theirs = float(young.stdout.readline())  # the first answer comes after the young one's own run
+            ratios.append(timed(step, done + turn * TURN, TURN)[0] / theirs)
+        young.stdin.close()
+    low, middle, high = np.percentile(ratios, [25, 50, 75])
+    return {"old_to_young": round(middle, 3), "quartiles": [round(low, 3), round(high, 3)], "turns": TURNS}
+
+
+def serve_turns(step: Callable[[int], str], done: int) -> None:
+    """The young one's side: reads numbers of steps, and answers with seconds."""
+    for line in sys.stdin:
+        seconds, _ = timed(step, done, int(line))
+        done += int(line)
+        print(seconds, flush=True)
 
 
 def updates(dim: int, beta: float, budget_mib: float | None, form: str) -> tuple[Callable[[int], str], Callable]:
@@ -134,7 +166,7 @@ def _overlap(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def verdict(readings: list[Reading]) -> dict[str, float | bool]:
-    """Last tenth against the second tenth of a run: the first warms up and fills P."""
+    """Last tenth against the second tenth of a run: the first warms up and fills P. Time holds on a quiet machine."""
     tenth = max(len(readings) // 10, 1)
     early, late = readings[tenth : 2 * tenth] or readings[:1], readings[-tenth:]
     growth = np.median([r.resident_mib for r in late]) - np.median([r.resident_mib for r in early])
@@ -157,17 +189,23 @@ def main() -> None:
     parser.add_argument("--form", default="auto", help="updates: representation of P")
     parser.add_argument("--budget-mib", type=float, default=6.75, help="updates: memory of P; 0: no limit")
     parser.add_argument("--sequence", default="car", help="frames: a demo sequence; on this one the target is held")
+    parser.add_argument("--young", action="store_true", help="take turns with the process that has started this one")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     if arguments.what == "updates":
         step, inverse = updates(arguments.dim, arguments.beta, arguments.budget_mib or None, arguments.form)
     else:
         step, inverse = frames(arguments.sequence, {})
+    if arguments.young:
+        timed(step, 0, arguments.count)
+        return serve_turns(step, arguments.count)
     readings = []
     for reading in run(step, inverse, arguments.count, max(arguments.count // arguments.readings, 1)):
         readings.append(reading)
         print(json.dumps(asdict(reading)), flush=True)
-    print(json.dumps(verdict(readings)), flush=True)
+    young = [sys.executable, "-m", "tests.faults.endurance", *sys.argv[1:], "--young", "--count"]
+    turns = take_turns(step, readings[-1].steps, [*young, str(arguments.count // 10)])
+    print(json.dumps(verdict(readings) | turns), flush=True)
 
 
 if __name__ == "__main__":

@@ -104,6 +104,11 @@ def files() -> dict[str, bytes]:
         "copies of a list": archive(checkpoint(list_memo + tuple_copies)),
         "sets of a list": archive(checkpoint(list_memo + set_copies)),
         "empty dictionaries": archive(checkpoint(b"](" + b"}" * 3_000_000 + b"e")),
+        "empty lists": archive(checkpoint(b"](" + b"]" * 3_000_000 + b"e")),
+        "empty sets": archive(checkpoint(b"](" + b"\x8f" * 3_000_000 + b"e")),
+        "dictionaries of nothing": archive(checkpoint(b"](" + b"(d" * 1_500_000 + b"e")),
+        "marks": archive(checkpoint(b"(" * 3_000_000)),
+        "memo entries": archive(checkpoint(b"N" + b"\x94" * 3_000_000)),
         "doubling key": archive(checkpoint(b"}" + doubling(b"\x86", 40) + b"Ns")),
         "doubling key of a set": archive(checkpoint(b"\x8f(" + doubling(b"\x86", 40) + b"\x90")),
         "doubling storage name": archive(

@@ -8,7 +8,7 @@ from ltr.checkpoint import CheckpointError, load_network, read_checkpoint
 from ltr.weights import bundled_networks
 from tests.faults.corruption import corrupted
 from tests.faults.hostile_checkpoints import files
-from tests.faults.measure import cost_of
+from tests.faults.measure import cost_of, quick_collections
 
 HOSTILE = files()
 SECONDS = 2.0
@@ -20,6 +20,8 @@ def warm():
     """What the first network of a process costs is not the file's fault."""
     for path in bundled_networks():
         load_network(path)
+    with quick_collections():
+        yield
 
 
 @pytest.mark.parametrize("attack", list(HOSTILE))

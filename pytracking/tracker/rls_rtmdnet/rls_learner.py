@@ -78,7 +78,8 @@ class RlsDescent(PlainDescent):
         self.momentum = momentum
         self._before = [inverse.snapshot() for inverse in self.inverses]
         first = self.inverses[0]
-        if first.dim <= SMALL_DIM or first.rank < mini_batches or not first.only_appends(mini_batches):
+        # The rank comes last: on an accelerator it is a wait, and there P never only appends.
+        if first.dim <= SMALL_DIM or not first.only_appends(mini_batches) or first.rank < mini_batches:
             return samples
         self._span = SpanStage(self.layers[0], momentum.sums[0], first.factors())
         self.head.layers = [self._span.layer, *self.layers[1:]]
