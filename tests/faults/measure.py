@@ -33,7 +33,7 @@ def _resident(key: str) -> int:
 
 @contextmanager
 def quick_collections() -> Iterator[None]:
-    """What exists now is left out of the collections before each measurement, which take most of a short call's time."""
+    """What exists now is left out of the collections before each measurement, which take most of the time."""
     gc.collect()
     gc.freeze()
     try:
