@@ -4,7 +4,8 @@ Two threads can be nearly twice as fast as one on an idle machine (ResNet-50: 67
 one, and which of the two it will be in a minute cannot be known. The results are the same to the last bit for any
 number of threads, so the choice is free: the ways to run are timed as they are used, the fastest is taken, and the
 others are tried again now and then. A batch has one way more: a part of it for each thread, which then never waits for
-the others. Operators of a small network are too short to be shared.
+the others; where that is work enough for all of them it is always taken. Operators of a small network are too short to
+be shared.
 """
 from __future__ import annotations
 
@@ -118,7 +119,7 @@ class AdaptiveSession:
             self._ways.append(make_session(graph, threads, spinning=len(graph) < SMALL_GRAPH, provider=provider))
         if provider == CPU_PROVIDER:
             self._ways.append(make_session(graph, 1))
-        self._batched, self._least = batched, least
+        self._batched, self._least, self._short = batched, least, short
         self._threads, self._pool = 1, None  # for parts of a batch
         if threads > 1 and provider == CPU_PROVIDER and batched:
             self._threads, self._pool = threads, ThreadPoolExecutor(threads, thread_name_prefix="batch")
@@ -143,6 +144,8 @@ class AdaptiveSession:
         parts = 1
         if self._pool:
             parts = min(self._threads, *(len(inputs[name]) // self._least for name in self._batched))
+        if parts == self._threads > 1 and not self._short:  # nothing is faster than a part for every thread
+            return self._run_in_parts(inputs, parts)
         with self._lock:
             choice = self._choices.setdefault(size, WayChoice(len(self._ways) + (parts > 1)))
             way = choice.next()

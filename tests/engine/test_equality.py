@@ -35,7 +35,7 @@ def follow(tracker, sequence, frames: int) -> np.ndarray:
     return np.array([tracker.track(sequence.load_frame(index))["target_bbox"] for index in range(1, frames)])
 
 
-@pytest.mark.parametrize(("name", "tracker"), [("beetle", "rls_dimp/default"), ("runner", "dimp/dimp50")])
+@pytest.mark.parametrize(("name", "tracker"), [("beetle", "rls_dimp/default"), ("bird", "dimp/dimp50")])
 def test_bundled_network(sequences, name, tracker):
     spec, whole = Tracker(*tracker.split("/"), network="dimp_mobile"), sequences[name]
     sequence = Sequence(name, whole.frames[:FRAMES], whole.dataset, whole.ground_truth_rect[:FRAMES])

@@ -55,6 +55,7 @@ class DimpTracker(StagedTracker):
     """
 
     params: DimpParams
+    _filters: Tensor
 
     def __init__(self, params: DimpParams, network: DiMPNet | None = None) -> None:
         self.device = select_device(params.device)
