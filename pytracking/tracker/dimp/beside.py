@@ -5,27 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-
-class Beside:
-    """One task at a time on a thread of its own."""
-
-    def __init__(self) -> None:
-        self._pool: ThreadPoolExecutor | None = None
-        self._task: Future | None = None
-
-    def start(self, function: Callable[[], dict[str, Any]]) -> Report:
-        """Starts it, after what was started before; the result is there when it is read."""
-        self.wait()
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, thread_name_prefix="learning")
-        self._task = self._pool.submit(function)
-        return Report(self._task)
-
-    def wait(self) -> None:
-        """Until nothing is left to do; raises what the task raised, once."""
-        task, self._task = self._task, None
-        if task is not None:
-            task.result()
+from torch import Tensor
 
 
 class Report(Mapping[str, Any]):
@@ -48,3 +28,36 @@ class Report(Mapping[str, Any]):
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
         return dict, (dict(self),)  # copies and other processes get what is in it
+
+
+class LearnsBeside:
+    """A tracker's filter, which may still be learnt, on a thread of its own, when the next frame comes."""
+
+    _filters: Tensor
+    _pool: ThreadPoolExecutor | None = None
+    _task: Future | None = None
+
+    @property
+    def filters(self) -> Tensor:
+        """(1, C, k, k), with everything learnt so far."""
+        self.settle()
+        return self._filters
+
+    @filters.setter
+    def filters(self, filters: Tensor) -> None:
+        self.settle()
+        self._filters = filters
+
+    def start_beside(self, update: Callable[[], dict[str, Any]]) -> Report:
+        """Starts an update that sets ``_filters``, after the last one; what it returns is there when it is read."""
+        self.settle()
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, thread_name_prefix="learning")
+        self._task = self._pool.submit(update)
+        return Report(self._task)
+
+    def settle(self) -> None:
+        """Waits until nothing is left to learn; raises what went wrong there, once."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.result()

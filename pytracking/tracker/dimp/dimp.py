@@ -14,24 +14,18 @@ import torch
 from torch import Tensor
 
 from ltr.engine.side_by_side import is_side_by_side
-from ltr.errors import UserError
 from ltr.models.target_classifier import FilterObjective
 from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
 from pytracking.tracker.base import StagedTracker
-from pytracking.tracker.dimp.beside import Beside
+from pytracking.tracker.dimp.beside import LearnsBeside
 from pytracking.tracker.dimp.confidence import UsualPeak, trust_in_box
 from pytracking.tracker.dimp.debug import DebugViews
 from pytracking.tracker.dimp.first_frame import FirstFrameSamples, sample_first_frame, with_dropout
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
 from pytracking.tracker.dimp.guard import UpdateGuard, remedy_for
-from pytracking.tracker.dimp.learner import (
-    GradientDescentLearner,
-    MovingAverageLearner,
-    OnlineLearner,
-    SteepestDescentLearner,
-)
+from pytracking.tracker.dimp.learner import OnlineLearner, make_descent_learner
 from pytracking.tracker.dimp.localization import Flag, Localizer, localizer_for
 from pytracking.tracker.dimp.network import describe_computing, load_dimp_network, with_engine
 from pytracking.tracker.dimp.params import DimpParams
@@ -46,7 +40,7 @@ from pytracking.utils.threads import in_own_threads
 TRUSTED = ("normal", "hard_negative")  # flags of frames that are learnt from
 
 
-class DimpTracker(StagedTracker):
+class DimpTracker(LearnsBeside, StagedTracker):
     """DiMP, composed of its parts; subclasses and parameters choose the online learner.
 
     Args:
@@ -55,7 +49,6 @@ class DimpTracker(StagedTracker):
     """
 
     params: DimpParams
-    _filters: Tensor
 
     def __init__(self, params: DimpParams, network: DiMPNet | None = None) -> None:
         self.device = select_device(params.device)
@@ -63,7 +56,6 @@ class DimpTracker(StagedTracker):
         self.computing = describe_computing(self.network, params)
         self.torch_threads = self.computing["torch_threads"]
         super().__init__(params)
-        self._beside = Beside()
         self.learner = self.make_learner()
         self.guard = UpdateGuard(remedy_for(params))
         self.past = PastSamples()
@@ -76,14 +68,7 @@ class DimpTracker(StagedTracker):
 
     def make_learner(self) -> OnlineLearner:
         """The learner of the update stage."""
-        params = self.params
-        if params.learner == "steepest_descent":
-            learner: OnlineLearner = SteepestDescentLearner(self.network.classifier.filter_optimizer)
-        elif params.learner == "gradient_descent":
-            learner = GradientDescentLearner(params.step_length * params.step_factor)
-        else:
-            raise UserError(f"learner must be 'steepest_descent' or 'gradient_descent', got {params.learner!r}")
-        return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
+        return make_descent_learner(self.params, self.network.classifier.filter_optimizer)
 
     @in_own_threads
     @torch.no_grad()
@@ -268,7 +253,7 @@ class DimpTracker(StagedTracker):
         elif (trusted or params.update_when_lost) and (self.frame_number - 1) % params.train_skipping == 0:
             num_iter = params.net_opt_update_iter
         if num_iter > 0 and self._learns_beside():
-            return self._beside.start(lambda: self._update(num_iter))
+            return self.start_beside(lambda: self._update(num_iter))
         return self._update(num_iter) if num_iter > 0 else self._learner_report(0)
 
     def _learns_beside(self) -> bool:
@@ -282,20 +267,6 @@ class DimpTracker(StagedTracker):
         problem, before = self.problem(), self._filters
         self._filters = self.guard.choose(problem, before, self.learner.update(problem, before, num_iter))
         return self._learner_report(num_iter)
-
-    @property
-    def filters(self) -> Tensor:
-        """(1, C, k, k), with everything learnt so far."""
-        self.settle()
-        return self._filters
-
-    @filters.setter
-    def filters(self, filters: Tensor) -> None:
-        self.settle()
-        self._filters = filters
-
-    def settle(self) -> None:
-        self._beside.wait()
 
     def _start_past(self) -> None:
         self.past.start()
