@@ -6,6 +6,7 @@
 
 Every row is measured in processes of its own, one after the other in turns, so that what the machine does besides hits
 all rows alike; the row's best round counts. The floor is what the networks' convolutions took in the same frames.
+Learning that overlaps with a frame counts as long as the frame waits for it.
 ``--whole`` runs whole sequences (of the demo, or of ``--folder``) as run_tracker does and counts the first frames too.
 ``--before`` adds rows of another checkout of this project (its code, this machine, the same minutes). ``--busy N`` lets
 N processes spin meanwhile, and adds rows with fixed numbers of threads: the default should reach 0.8 of the best of
@@ -38,6 +39,9 @@ clock = getattr(time, clock)
 from pytracking.evaluation import get_dataset
 from pytracking.evaluation.tracker import Tracker
 tracker = Tracker(name, parameter, network=network).create_tracker(overrides)
+if hasattr(tracker, "torch_threads"):  # as the loops of run_tracker and run_video do: learning may overlap with a frame
+    import torch
+    torch.set_num_threads(tracker.torch_threads)
 sequence = get_dataset("demo")["beetle"]
 images = [sequence.load_frame(index) for index in range(frames)]
 parts, running = {}, []
@@ -65,7 +69,7 @@ for _ in range(2):
 if hasattr(tracker, "network") and hasattr(tracker.network, "backbone_features"):
     watch(tracker.network, "backbone_features", "network")
     watch(tracker.network, "classification_features", "network")
-    labels = {"_cut_patch": "crop", "cut_patch": "crop", "_refine": "boxes", "_learn": "learn"}
+    labels = {"_cut_patch": "crop", "cut_patch": "crop", "_refine": "boxes", "_learn": "learn", "settle": "learn"}
     for attribute, label in labels.items():
         watch(tracker, attribute, label)
     if hasattr(getattr(tracker, "target_iou", None), "head"):
@@ -73,6 +77,8 @@ if hasattr(tracker, "network") and hasattr(tracker.network, "backbone_features")
 start = clock()
 for image in images[1:]:
     tracker.track(image)
+if hasattr(tracker, "settle"):
+    tracker.settle()
 seconds = (clock() - start) / (frames - 1)
 parts = {label: spent / (frames - 1) for label, spent in parts.items()}
 print(json.dumps({"first": min(first), "frame": seconds, "parts": parts}))

@@ -82,7 +82,8 @@ def run_video(
         window = stack.enter_context(Window(f"{handle.spec.display_name}: {source.name}")) if show else None
         steps = track_video(handle, source, _box_chooser(optional_box, show), start - 1, changes or {})
         total = source.length and max(0, source.length - start + 1)
-        tracked, ended, code = follow(steps, total, recorder, writer, window)
+        with handle.frames_in_a_row():
+            tracked, ended, code = follow(steps, total, recorder, writer, window)
     print(f"{tracked} frames tracked; stopped by: {ended}", file=sys.stderr if code else sys.stdout)
     if recorder is not None and tracked:
         print(f"boxes: {recorder.finish(ended).csv} (and .txt, .json beside it)")

@@ -101,7 +101,7 @@ class OnnxEngine:
         from ltr.engine.runtime import AdaptiveSession
 
         self._device = device
-        self._features = AdaptiveSession(frozen_graph(network), threads, PROVIDERS[device.type][0], batched=True)
+        self._features = AdaptiveSession(frozen_graph(network), threads, PROVIDERS[device.type][0], batched=["images"])
         self.box_head = OnnxBoxHead(network.bb_regressor, threads) if device.type == "cpu" else None
 
     def __call__(self, images: Tensor) -> dict[str, Tensor]:

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor, nn
 
+from ltr.engine.box_levels import LEVEL_NAMES, add_level
+from ltr.engine.climb import OnnxClimb
 from ltr.engine.onnx_file import GraphFile
 from ltr.engine.runtime import AdaptiveSession
 from ltr.models.bbreg import IoUNet
-from ltr.models.bbreg.box_head import FoldedLinear, LevelGradient, LevelWeights, LocalCrop, folded_linears
+from ltr.models.bbreg.box_head import LevelGradient, LevelWeights, LocalCrop, folded_linears
 from ltr.models.inference import fold_norm
-
-LEVEL_NAMES = ("fine", "coarse")
 
 
 class OnnxBoxHead:
@@ -32,6 +32,7 @@ class OnnxBoxHead:
     def __init__(self, network: IoUNet, threads: int) -> None:
         self._convolutions = AdaptiveSession(map_graph(network), threads)
         self._values = AdaptiveSession(value_graph(network), threads)
+        self.climber = OnnxClimb(network, threads)
 
     def maps(self, crops: Sequence[LocalCrop], factors: Sequence[Tensor]) -> list[np.ndarray]:
         """The test branch's output times the target's factors, (rows, columns * C) of each level."""
@@ -89,41 +90,17 @@ def value_graph(network: IoUNet) -> bytes:
     value = file.constant(network.iou_predictor.bias.detach().numpy())
     gradients = []
     for level, layer in zip(LEVEL_NAMES, folded_linears(network), strict=True):
-        added, vertical, horizontal = _add_level(file, level, layer)
+        bins = layer.bins
+        cells = file.input(f"{level}_map", (f"{level}_rows", f"{level}_columns_channels"))
+        vertical = file.input(f"{level}_vertical", ("boxes", bins, f"{level}_rows"))
+        horizontal = file.input(f"{level}_horizontal", ("boxes", 1, bins, f"{level}_columns"))
+        added, vertical, horizontal = add_level(file, layer, cells, vertical, horizontal)
         value = file.node("Add", value, added)
         gradients += [(f"{level}_in_vertical", vertical), (f"{level}_in_horizontal", horizontal)]
     file.output("value", value, ("boxes", 1))
     for name, gradient in gradients:
         file.output(name, gradient, ("boxes", f"{name}_bins", f"{name}_cells"))
     return file.to_bytes()
-
-
-def _add_level(file: GraphFile, level: str, layer: FoldedLinear) -> tuple[str, str, str]:
-    """A level's part of the values (N, 1), and the gradients in its vertical and horizontal weights."""
-    bins, channels = layer.bins, layer.channels
-    cells = file.input(f"{level}_map", (f"{level}_rows", f"{level}_columns_channels"))
-    vertical = file.input(f"{level}_vertical", ("boxes", bins, f"{level}_rows"))
-    horizontal = file.input(f"{level}_horizontal", ("boxes", 1, bins, f"{level}_columns"))
-    by_box = file.constant(np.array([-1, bins, bins, channels]))
-    flat = file.constant(np.array([-1, bins * bins * channels]))
-
-    partial = file.node("MatMul", vertical, cells)  # (N, bins, columns * C)
-    partial = file.node("Reshape", partial, file.constant(np.array([0, 0, -1, channels])))  # (N, bins, columns, C)
-    pooled = file.node("Reshape", file.node("MatMul", horizontal, partial), flat)  # (N, bins * bins * C)
-    weight, bias, last = (tensor.numpy() for tensor in (layer.weight, layer.bias, layer.last))
-    sums = file.node("Gemm", pooled, file.constant(np.ascontiguousarray(weight.T)), file.constant(bias))
-    value = file.node("MatMul", file.node("Relu", sums), file.constant(last[:, None]))
-
-    active = file.node("Cast", file.node("Greater", sums, file.constant(np.float32(0))), to=1)
-    # The last layer's weights are multiplied to the rows of the one before it, once.
-    back = file.node("MatMul", active, file.constant(last[:, None] * weight))
-    back = file.node("Reshape", back, by_box)  # (N, vertical bins, horizontal bins, C)
-    swapped = file.node("Transpose", partial, perm=[0, 1, 3, 2])
-    in_horizontal = file.node("ReduceSum", file.node("MatMul", back, swapped), file.constant(np.array([1])), keepdims=0)
-    spread = file.node("MatMul", file.node("Transpose", horizontal, perm=[0, 1, 3, 2]), back)  # (N, bins, columns, C)
-    spread = file.node("Reshape", spread, file.constant(np.array([0, 0, -1])))
-    in_vertical = file.node("MatMul", spread, file.node("Transpose", cells, perm=[1, 0]))
-    return value, in_vertical, in_horizontal
 
 
 def _conv_constants(file: GraphFile, block: nn.Sequential) -> list[str]:

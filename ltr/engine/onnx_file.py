@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 IR_VERSION, OPERATOR_SET = 8, 17
-ELEMENT_TYPES = {np.dtype(np.float32): 1, np.dtype(np.uint8): 2, np.dtype(np.int64): 7}
-ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_STRING, ATTRIBUTE_INTS = 1, 2, 3, 7
+ELEMENT_TYPES = {np.dtype(np.float32): 1, np.dtype(np.uint8): 2, np.dtype(np.int64): 7, np.dtype(bool): 9}
+ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_STRING, ATTRIBUTE_GRAPH, ATTRIBUTE_INTS = 1, 2, 3, 5, 7
 Attribute = float | int | str | Sequence[int]
 
 
@@ -68,8 +68,12 @@ class GraphFile:
 
     def output(self, name: str, value: str, shape: Sequence[int | str], dtype: type = np.float32) -> None:
         """Makes ``value`` an output of the graph called ``name``."""
-        self._nodes.append(_message(1, value) + _message(2, name) + _message(4, "Identity"))
+        self.rename(value, name)
         self._outputs.append(self._value(name, shape, dtype))
+
+    def rename(self, value: str, name: str) -> None:
+        """Gives ``value`` another name."""
+        self._add_node("Identity", [value], [name])
 
     def constant(self, array: np.ndarray) -> str:
         """A constant of the graph."""
@@ -83,23 +87,45 @@ class GraphFile:
     def node(self, operator: str, *inputs: str, **attributes: Attribute) -> str:
         """One operator of the standard set; the name of its (first) result. An input left out is ``""``."""
         result = self._new_name(operator)
-        content = b"".join(_message(1, name) for name in inputs) + _message(2, result) + _message(4, operator)
-        content += b"".join(_message(5, _attribute(name, value)) for name, value in attributes.items())
-        self._nodes.append(content)
+        encoded = (_message(5, _attribute(name, value)) for name, value in attributes.items())
+        self._add_node(operator, inputs, [result], b"".join(encoded))
         return result
+
+    def loop(self, count: str, body: GraphFile, *initial: str) -> list[str]:
+        """Runs ``body`` as often as the value ``count`` (an int64 scalar) says; its last results.
+
+        Args:
+            count: how often.
+            body: a graph with an input and an output for each of ``initial``, in order; an output is the next round's
+                input. It may also use this graph's values. Its name tells its values from this graph's.
+            initial: values of the first round.
+        """
+        number, more = body._new_name("round"), body._new_name("more")
+        body._inputs[:0] = [body._value(number, (), np.int64), body._value(more, (), bool)]
+        body._outputs.insert(0, body._value(body.node("Identity", more), (), bool))
+        content = _message(1, "body") + _message(6, body._content()) + _number(20, ATTRIBUTE_GRAPH)
+        results = [self._new_name("Loop") for _ in initial]
+        self._add_node("Loop", [count, "", *initial], results, _message(5, content))
+        return results
+
+    def _add_node(self, operator: str, inputs: Sequence[str], results: Sequence[str], attributes: bytes = b"") -> None:
+        content = b"".join(_message(1, name) for name in inputs) + b"".join(_message(2, name) for name in results)
+        self._nodes.append(content + _message(4, operator) + attributes)
 
     def to_bytes(self) -> bytes:
         """The file's content."""
+        content = _number(1, IR_VERSION) + _message(2, "rls-tracking") + _message(7, self._content())
+        return content + _message(8, _message(1, "") + _number(2, OPERATOR_SET))
+
+    def _content(self) -> bytes:
         graph = b"".join(_message(1, node) for node in self._nodes) + _message(2, self.name)
         graph += b"".join(_message(5, constant) for constant in self._constants)
         graph += b"".join(_message(11, value) for value in self._inputs)
-        graph += b"".join(_message(12, value) for value in self._outputs)
-        operators = _message(1, "") + _number(2, OPERATOR_SET)
-        return _number(1, IR_VERSION) + _message(2, "rls-tracking") + _message(7, graph) + _message(8, operators)
+        return graph + b"".join(_message(12, value) for value in self._outputs)
 
     def _new_name(self, word: str) -> str:
         self._count += 1
-        return f"{word}_{self._count}"
+        return f"{self.name}_{word}_{self._count}"
 
     @staticmethod
     def _value(name: str, shape: Sequence[int | str], dtype: type) -> bytes:

@@ -4,7 +4,8 @@ Two threads can be nearly twice as fast as one on an idle machine (ResNet-50: 67
 one, and which of the two it will be in a minute cannot be known. The results are the same to the last bit for any
 number of threads, so the choice is free: the ways to run are timed as they are used, the fastest is taken, and the
 others are tried again now and then. A batch has one way more: a part of it for each thread, which then never waits for
-the others. Operators of a small network are too short to be shared.
+the others; where that is work enough for all of them it is always taken. Operators of a small network are too short to
+be shared.
 """
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import statistics
 import threading
 import time
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -98,16 +99,30 @@ class AdaptiveSession:
         graph: content of an ONNX file.
         threads: most threads to use.
         provider: see :func:`make_session`.
-        batched: whether its one input and all outputs are batches of things that do not depend on each other.
+        batched: inputs that are, like all outputs, batches of things that do not depend on each other.
+        least: things in a part of a batch.
+        short: its operators are too short for threads to share them; batches may still go in parts.
     """
 
-    def __init__(self, graph: bytes, threads: int, provider: str = CPU_PROVIDER, *, batched: bool = False) -> None:
-        self._ways = [make_session(graph, threads, spinning=len(graph) < SMALL_GRAPH, provider=provider)]
-        self._threads, self._pool = 1, None  # for parts of a batch
-        if threads > 1 and provider == CPU_PROVIDER:
+    def __init__(
+        self,
+        graph: bytes,
+        threads: int,
+        provider: str = CPU_PROVIDER,
+        *,
+        batched: Sequence[str] = (),
+        least: int = 1,
+        short: bool = False,
+    ) -> None:
+        self._ways = []
+        if threads > 1 and not short or provider != CPU_PROVIDER:
+            self._ways.append(make_session(graph, threads, spinning=len(graph) < SMALL_GRAPH, provider=provider))
+        if provider == CPU_PROVIDER:
             self._ways.append(make_session(graph, 1))
-            if batched:
-                self._threads, self._pool = threads, ThreadPoolExecutor(threads, thread_name_prefix="batch")
+        self._batched, self._least, self._short = batched, least, short
+        self._threads, self._pool = 1, None  # for parts of a batch
+        if threads > 1 and provider == CPU_PROVIDER and batched:
+            self._threads, self._pool = threads, ThreadPoolExecutor(threads, thread_name_prefix="batch")
         self.outputs = [output.name for output in self._ways[0].get_outputs()]
         self._choices: dict[Hashable, WayChoice] = {}
         self._lock = threading.Lock()  # of the choices: several threads may share a session
@@ -126,7 +141,11 @@ class AdaptiveSession:
         """:meth:`run` for arrays."""
         if is_side_by_side():
             return self._run_here(inputs)
-        parts = min(self._threads, *(len(values) for values in inputs.values())) if self._pool else 1
+        parts = 1
+        if self._pool:
+            parts = min(self._threads, *(len(inputs[name]) // self._least for name in self._batched))
+        if parts == self._threads > 1 and not self._short:  # nothing is faster than a part for every thread
+            return self._run_in_parts(inputs, parts)
         with self._lock:
             choice = self._choices.setdefault(size, WayChoice(len(self._ways) + (parts > 1)))
             way = choice.next()
@@ -144,6 +163,6 @@ class AdaptiveSession:
         return self._ways[-1].run(self.outputs, inputs)  # the last session has one thread
 
     def _run_in_parts(self, inputs: dict[str, np.ndarray], parts: int) -> list[np.ndarray]:
-        ((name, batch),) = inputs.items()
-        pieces = [{name: piece} for piece in np.array_split(batch, parts)]
+        split = {name: np.array_split(inputs[name], parts) for name in self._batched}
+        pieces = [{**inputs, **dict(zip(split, each, strict=True))} for each in zip(*split.values(), strict=True)]
         return [np.concatenate(results) for results in zip(*self._pool.map(self._run_here, pieces), strict=True)]

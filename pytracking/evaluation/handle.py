@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.evaluation.targets import TargetGroup
 from pytracking.evaluation.tracker import Tracker
+from pytracking.utils.threads import own_torch_threads
 
 
 class TrackerHandle:
@@ -66,6 +68,13 @@ class TrackerHandle:
         result = self._loop.next(frame)
         self.seconds = result.seconds
         return result.output
+
+    def frames_in_a_row(self) -> AbstractContextManager[None]:
+        """For a loop over frames in which nothing else uses torch: learning from one may then overlap with the next.
+
+        Boxes are the same without it. Torch has as many threads in this block as the tracker wants.
+        """
+        return own_torch_threads(self._tracker)
 
     def several(self) -> TargetGroup:
         """For several targets in one video; its ``init`` and ``update`` take and give boxes by id.

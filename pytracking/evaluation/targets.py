@@ -16,7 +16,7 @@ import numpy as np
 from ltr.engine.side_by_side import side_by_side
 from pytracking.evaluation.frame_loop import FrameLoop, FrameResult
 from pytracking.tracker.base import BaseTracker, StagedTracker
-from pytracking.utils.threads import in_own_threads
+from pytracking.utils.threads import own_torch_threads
 
 
 class TargetGroup:
@@ -109,7 +109,8 @@ class TargetGroup:
         start = time.perf_counter()
         infos = [loop.prepare(frame, where) for _, loop, where in members]
         stages = [Stages(tracker, frame, info) for (tracker, _, _), info in zip(members, infos, strict=True)]
-        run_together(stages, self._pool)
+        with own_torch_threads(members[0][0]):
+            run_together(stages, self._pool)
         share = (time.perf_counter() - start) / len(members)
         return [loop.accept(one.output, share, where) for (_, loop, where), one in zip(members, stages, strict=True)]
 
@@ -126,12 +127,10 @@ class Stages:
     def __init__(self, tracker: StagedTracker, image: np.ndarray, info: dict[str, Any]) -> None:
         self._tracker = tracker
         self._stages = tracker.stages(image, info)
-        self.torch_threads = getattr(tracker, "torch_threads", 1)
         self.features: dict[str, Any] | None = None  # of the patches
         self.patches: Any = None  # that the tracker waits for; None at its end
         self.output: dict[str, Any] = {}
 
-    @in_own_threads
     def advance(self) -> None:
         """Goes on to the next patches, or to the end."""
         with side_by_side():
@@ -140,7 +139,6 @@ class Stages:
             except StopIteration as end:
                 self.patches, self.output = None, end.value
 
-    @in_own_threads
     def extract(self, patches: Any) -> dict[str, Any]:
         return self._tracker.extract(patches)
 

@@ -11,6 +11,7 @@ import numpy as np
 from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.read_ahead import read_ahead
+from pytracking.utils.threads import own_torch_threads
 
 
 @dataclass
@@ -42,7 +43,8 @@ def track_sequence(
     boxes = np.empty((len(sequence), 4))
     times = np.empty(len(sequence))
     scores = np.full(len(sequence), np.nan)
-    with closing(read_ahead(map(sequence.load_frame, range(1, len(sequence))))) as images:
+    later = read_ahead(map(sequence.load_frame, range(1, len(sequence))))
+    with own_torch_threads(tracker), closing(later) as images:
         for index in range(len(sequence)):
             if index == 0:
                 result = loop.start_sequence(sequence, seed)

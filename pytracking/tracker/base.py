@@ -150,6 +150,10 @@ class BaseTracker:
         """Whether outputs have masks; trackers written for pytracking may."""
         return False
 
+    def settle(self) -> None:
+        """Waits for whatever the tracker still computes beside the program; raises what went wrong there."""
+        return
+
     def another(self) -> BaseTracker:
         """A tracker of another target with the same parameters; it shares what does not change, such as a network."""
         return type(self)(self.params)

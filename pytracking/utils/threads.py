@@ -77,18 +77,33 @@ def thread_variables(threads: int) -> Iterator[None]:
                 os.environ[name] = value
 
 
+@contextmanager
+def own_torch_threads(tracker: Any) -> Iterator[None]:
+    """In this block torch has the tracker's ``torch_threads``, if it has that; afterwards as many as before.
+
+    The number is torch's for all threads of the program, so this belongs around whatever several threads do. Around a
+    loop over frames it lets the tracker go on learning from one while it is given the next: where each frame changes
+    the number, what a tracker does beside the program has to end first.
+    """
+    before, own = torch.get_num_threads(), getattr(tracker, "torch_threads", None)
+    if own in (None, before):
+        yield
+        return
+    torch.set_num_threads(own)
+    try:
+        yield
+        if hasattr(tracker, "settle"):
+            tracker.settle()
+    finally:
+        torch.set_num_threads(before)
+
+
 def in_own_threads(method: Callable[..., Any]) -> Callable[..., Any]:
     """A tracker's method computed with its own ``torch_threads``; those of the program around it stay as they are."""
 
     @functools.wraps(method)
     def wrapped(self: Any, *args: Any, **options: Any) -> Any:
-        before = torch.get_num_threads()
-        if before == self.torch_threads:
+        with own_torch_threads(self):
             return method(self, *args, **options)
-        torch.set_num_threads(self.torch_threads)
-        try:
-            return method(self, *args, **options)
-        finally:
-            torch.set_num_threads(before)
 
     return wrapped

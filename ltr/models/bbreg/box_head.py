@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ltr.models.bbreg.bin_weights import Window
 from ltr.models.bbreg.iou_net import POOLED_COARSE, POOLED_FINE, IoUNet, LinearBlock
 from ltr.models.inference import fold_norm
 
@@ -44,10 +45,43 @@ class FoldedLinear(NamedTuple):
     channels: int
 
 
+class BoxClimber(Protocol):
+    """Gradient ascent of boxes, all steps in one call."""
+
+    spaces: frozenset[str]  # of coordinates, see :mod:`pytracking.tracker.dimp.refinement`
+
+    def __call__(
+        self,
+        maps: Sequence[Any],
+        windows: Sequence[Window],
+        place: np.ndarray,
+        space: str,
+        iterations: int,
+        lengths: np.ndarray,
+        decay: float,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Coordinates (N, 4) of boxes after all steps, their values (N,) before the last, and how far they went.
+
+        Args:
+            maps: what :meth:`BoxHead.maps` gave for the windows.
+            windows: of both levels.
+            place: coordinates (N, 4) at the start.
+            space: of these.
+            iterations: how many steps.
+            lengths: of the first step, for each coordinate (4,).
+            decay: factor on these after each step.
+
+        Returns:
+            The third are the largest ``-x1, -y1, x2, y2, -w, -h`` (6,) at which boxes were looked at. Where they leave
+            the windows, or a side is not positive, the first two are not valid.
+        """
+
+
 class BoxHead(Protocol):
     """An IoU-Net's test branch, on any engine."""
 
     dtype: np.dtype  # of the bins' weights
+    climber: BoxClimber | None  # where the engine has one
 
     def maps(self, crops: Sequence[LocalCrop], factors: Sequence[Tensor]) -> list[Any]:
         """Each level's output times the target's channel factors, in the form that `values` takes."""
@@ -79,6 +113,8 @@ class TorchBoxHead:
     Args:
         network: in eval mode; read once, later changes to it are not seen.
     """
+
+    climber = None
 
     @torch.no_grad()
     def __init__(self, network: IoUNet) -> None:

@@ -109,13 +109,43 @@ class LocalIoU:
     @torch.no_grad()
     def values_and_gradient(self, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """:meth:`iou_and_gradient` for arrays: a handful of boxes is faster without torch."""
-        corners = boxes.astype(self.dtype)
-        corners[:, 2:] += corners[:, :2]
+        corners = self._corners(boxes)
         self._look_at(corners)
         values, gradients = self._target.head.values(self._maps, self.bin_weights.set_boxes(corners))
         gradient = self.bin_weights.corner_gradient(gradients)
         gradient[:, :2] += gradient[:, 2:]  # x and y move both corners
         return values, gradient
+
+    def climbs_in(self, space: str) -> bool:
+        """Whether the engine does a gradient ascent in one call, in these coordinates."""
+        climber = self._target.head.climber
+        return climber is not None and space in climber.spaces
+
+    @torch.no_grad()
+    def climb(
+        self, boxes: np.ndarray, place: np.ndarray, space: str, iterations: int, lengths: np.ndarray, decay: float
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Gradient ascent in one call; None where boxes leave the neighbourhood of where they started.
+
+        Args:
+            boxes: xywh in pixels (N, 4).
+            place: their coordinates; this and the others as :class:`~ltr.models.bbreg.box_head.BoxClimber` says.
+
+        Returns:
+            The boxes' coordinates (N, 4) after all steps, and their values (N,) before the last.
+        """
+        self._look_at(self._corners(boxes))
+        windows = self.bin_weights.windows
+        place, values, extremes = self._target.head.climber(
+            self._maps, windows, place, space, iterations, lengths, decay
+        )
+        inside = (extremes[:4] <= self._reach).all() and (extremes[4:] < 0).all()
+        return (place, values) if inside else None
+
+    def _corners(self, boxes: np.ndarray) -> np.ndarray:
+        corners = boxes.astype(self.dtype)
+        corners[:, 2:] += corners[:, :2]
+        return corners
 
     def _look_at(self, corners: np.ndarray) -> None:
         """Makes sure that the maps have every cell that boxes with these corners draw from."""

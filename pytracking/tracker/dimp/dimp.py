@@ -5,7 +5,7 @@ PrDiMP and SuperDiMP are this tracker with other networks and parameters; ATOM o
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,23 +13,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ltr.errors import UserError
+from ltr.engine.side_by_side import is_side_by_side
 from ltr.models.target_classifier import FilterObjective
 from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
 from pytracking.tracker.base import StagedTracker
+from pytracking.tracker.dimp.beside import LearnsBeside
 from pytracking.tracker.dimp.confidence import UsualPeak, trust_in_box
 from pytracking.tracker.dimp.debug import DebugViews
 from pytracking.tracker.dimp.first_frame import FirstFrameSamples, sample_first_frame, with_dropout
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
 from pytracking.tracker.dimp.guard import UpdateGuard, remedy_for
-from pytracking.tracker.dimp.learner import (
-    GradientDescentLearner,
-    MovingAverageLearner,
-    OnlineLearner,
-    SteepestDescentLearner,
-)
+from pytracking.tracker.dimp.learner import OnlineLearner, make_descent_learner
 from pytracking.tracker.dimp.localization import Flag, Localizer, localizer_for
 from pytracking.tracker.dimp.network import describe_computing, load_dimp_network, with_engine
 from pytracking.tracker.dimp.params import DimpParams
@@ -44,7 +40,7 @@ from pytracking.utils.threads import in_own_threads
 TRUSTED = ("normal", "hard_negative")  # flags of frames that are learnt from
 
 
-class DimpTracker(StagedTracker):
+class DimpTracker(LearnsBeside, StagedTracker):
     """DiMP, composed of its parts; subclasses and parameters choose the online learner.
 
     Args:
@@ -72,20 +68,14 @@ class DimpTracker(StagedTracker):
 
     def make_learner(self) -> OnlineLearner:
         """The learner of the update stage."""
-        params = self.params
-        if params.learner == "steepest_descent":
-            learner: OnlineLearner = SteepestDescentLearner(self.network.classifier.filter_optimizer)
-        elif params.learner == "gradient_descent":
-            learner = GradientDescentLearner(params.step_length * params.step_factor)
-        else:
-            raise UserError(f"learner must be 'steepest_descent' or 'gradient_descent', got {params.learner!r}")
-        return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
+        return make_descent_learner(self.params, self.network.classifier.filter_optimizer)
 
     @in_own_threads
     @torch.no_grad()
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any]:
         """Starts on ``info["init_bbox"]``; ``info["seed"]`` (default 0) fixes everything random."""
         start = time.perf_counter()
+        self.settle()
         params = self.params
         self.generator = torch.Generator().manual_seed(int(info.get("seed", 0)))
         searched = np.full(2, params.image_sample_size)
@@ -180,13 +170,12 @@ class DimpTracker(StagedTracker):
                 state.resize(state.size * factor, rescale=True)
             if params.use_iou_net:
                 self._refine(backbone, frame, found.flag, part_of_usual)
-        num_iter = self._learn(features, frame, found.flag)
         output: dict[str, Any] = {
             "target_bbox": state.box,
             "score": found.max_score,
             "flag": found.flag,
             "translation": found.translation,
-            "learner": {"updated": num_iter > 0, "num_iter": num_iter, **self._learner_report(num_iter > 0)},
+            "learner": self._learn(features, frame, found.flag),
         }
         self._add_optional(output, found.scores)
         self.debug.show(self.frame_number, image, output, found.scores)
@@ -243,11 +232,14 @@ class DimpTracker(StagedTracker):
         state.pos, size = frame.target_in_frame(refined)
         state.resize(size, rescale=self.params.update_scale_when_uncertain or flag != "uncertain")
 
-    def _learn(self, features: Tensor, frame: PatchFrame, flag: Flag) -> int:
-        """Stores the sample and updates the filter where the flag and the schedule say so; returns the recursions."""
+    def _learn(self, features: Tensor, frame: PatchFrame, flag: Flag) -> Mapping[str, Any]:
+        """Stores the sample and updates the filter where the flag and the schedule say so; what the output says of it.
+
+        The update may go on beside the program; then who reads the report waits for it, and so do `filters`.
+        """
         params = self.params
         if not params.update_classifier:
-            return 0
+            return self._learner_report(0)
         trusted = flag in TRUSTED
         if trusted:
             box = torch.tensor(frame.box_in_patch(self.state.pos, self.state.size), dtype=torch.float32)
@@ -260,12 +252,21 @@ class DimpTracker(StagedTracker):
             num_iter = params.net_opt_hn_iter
         elif (trusted or params.update_when_lost) and (self.frame_number - 1) % params.train_skipping == 0:
             num_iter = params.net_opt_update_iter
-        if num_iter > 0:
-            problem = self.problem()
-            self.filters = self.guard.choose(
-                problem, self.filters, self.learner.update(problem, self.filters, num_iter)
-            )
-        return num_iter
+        if num_iter > 0 and self._learns_beside():
+            return self.start_beside(lambda: self._update(num_iter))
+        return self._update(num_iter) if num_iter > 0 else self._learner_report(0)
+
+    def _learns_beside(self) -> bool:
+        """Where there is a core to spare. The margin on the past asks the filter itself."""
+        idle_core = self.network.engine is not None and self.device.type == "cpu" and self.computing["cpu_threads"] > 1
+        return idle_core and not is_side_by_side() and not self.params.output_past_margin
+
+    @torch.no_grad()
+    def _update(self, num_iter: int) -> dict[str, Any]:
+        """An update of the filter; what the output says of it."""
+        problem, before = self.problem(), self._filters
+        self._filters = self.guard.choose(problem, before, self.learner.update(problem, before, num_iter))
+        return self._learner_report(num_iter)
 
     def _start_past(self) -> None:
         self.past.start()
@@ -273,10 +274,11 @@ class DimpTracker(StagedTracker):
         if self.params.output_past_margin:
             self.past.offer(self.frame_number, self.memory.features[:1], self.memory.boxes[0])
 
-    def _learner_report(self, updated: bool) -> dict[str, Any]:
+    def _learner_report(self, num_iter: int) -> dict[str, Any]:
+        updated = num_iter > 0
         if updated or self._report is None:  # else nothing in it has changed, and to look would wait for the device
             self._report = self.learner.report()
-        report = self._report | {"rejected": self.guard.rejected}
+        report = {"updated": updated, "num_iter": num_iter, **self._report, "rejected": self.guard.rejected}
         if self.params.output_past_margin:
             if updated or self.past_margin is None:  # else the filter is the same, and the past has hardly grown
                 stride = self.network.feature_stride

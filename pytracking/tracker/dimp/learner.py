@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ltr.errors import UserError
 from ltr.models.target_classifier import FilterObjective, FilterOptimizer
+from pytracking.tracker.dimp.params import DimpParams
 
 
 class OnlineLearner(ABC):
@@ -120,3 +121,14 @@ class MovingAverageLearner(OnlineLearner):
 
     def report(self) -> dict[str, Any]:
         return self.learner.report()
+
+
+def make_descent_learner(params: DimpParams, optimizer: FilterOptimizer) -> OnlineLearner:
+    """The learner that the parameters describe; ``optimizer`` is the network's own."""
+    if params.learner == "steepest_descent":
+        learner: OnlineLearner = SteepestDescentLearner(optimizer)
+    elif params.learner == "gradient_descent":
+        learner = GradientDescentLearner(params.step_length * params.step_factor)
+    else:
+        raise UserError(f"learner must be 'steepest_descent' or 'gradient_descent', got {params.learner!r}")
+    return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)

@@ -41,15 +41,16 @@ class BoxRefiner:
             params.box_jitter_sz,
             generator,
         )
-        boxes, overlaps = climb(
+        climbing = (
             boxes,
             overlap,
             params.box_refinement_iter,
             params.box_refinement_step_length,
             params.box_refinement_step_decay,
             params.box_refinement_space,
-            undo=params.box_refinement_undo,
         )
+        climbed = None if params.box_refinement_undo else climb_at_once(*climbing)
+        boxes, overlaps = climbed or climb(*climbing, undo=params.box_refinement_undo)
         return best_mean(boxes, overlaps, params.iounet_k, params.maximal_aspect_ratio)
 
 
@@ -175,6 +176,26 @@ def climb(
         place = place + move
         boxes = space.boxes(place)
     return _pairs(boxes[:, :2], np.maximum(boxes[:, 2:], 1)), values
+
+
+def climb_at_once(
+    boxes: np.ndarray,
+    overlap: LocalIoU,
+    iterations: int,
+    step_length: float | tuple[float, float],
+    decay: float,
+    space: RefinementSpace,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """:func:`climb` up to rounding, where the engine can do it in one call; else None."""
+    if not overlap.climbs_in(space) or iterations < 1:
+        return None
+    coordinates = SPACES[space](boxes)
+    place, lengths = coordinates.coordinates(boxes), step_lengths(step_length, boxes)[0]
+    climbed = overlap.climb(boxes, place, space, iterations, lengths, decay)
+    if climbed is None:
+        return None
+    boxes = coordinates.boxes(climbed[0])
+    return _pairs(boxes[:, :2], np.maximum(boxes[:, 2:], 1)), climbed[1]
 
 
 def step_lengths(step_length: float | tuple[float, float], boxes: np.ndarray) -> np.ndarray:

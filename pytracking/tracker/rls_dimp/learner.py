@@ -19,6 +19,7 @@ from torch.nn import functional as F
 
 from ltr.errors import UserError
 from ltr.models.target_classifier import FilterObjective, SquaredObjective, TargetObjective
+from ltr.models.target_classifier.filtering import correlate_with_residual
 from pytracking.tracker.dimp.learner import GradientDescentLearner
 from rls_ext import ForgettingOverflowError, InverseCorrelation, NonFiniteInputError, virtual_input_conv
 
@@ -46,9 +47,8 @@ class VirtualInput(BlockInput):
         if weights.stride()[1:] == (0, 0):  # one weight for all windows of a sample: the samples are added up first
             features = (weights[:, 0, 0] @ features.flatten(1)).view(1, *features.shape[1:])
             weights = torch.ones_like(scores[0, :1])
-        whole = problem.whole_maps(weights, kernel)
-        mean = virtual_input_conv(features, kernel, whole, rooted=True)
-        return mean * math.sqrt(whole.numel() / scores.numel())  # only scores that are used count in N M
+        total = correlate_with_residual(features[None], problem.whole_maps(weights, kernel)[None], kernel)
+        return total.flatten() / math.sqrt(scores.numel())  # only scores that are used count in N M
 
 
 class ReleasedVirtualInput(BlockInput):

@@ -1,0 +1,147 @@
+"""Learning that overlaps with the next frame: nothing may depend on whether it does."""
+import copy
+import pickle
+import threading
+
+import pytest
+import torch
+
+from ltr.engine import attach_engine
+from pytracking.tracker.dimp.dimp import DimpTracker
+from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+from pytracking.utils.threads import own_torch_threads
+
+OPTIONS = {
+    "device": "cpu", "image_sample_size": 96, "sample_memory_size": 20, "net_opt_iter": 2, "train_skipping": 3,
+    "target_not_found_threshold": -1e9, "distractor_threshold": 1e9, "hard_negative_threshold": 1e9,
+}  # fmt: skip
+FIRST = {"init_bbox": [40, 30, 24, 20]}
+
+
+@pytest.fixture(scope="module")
+def with_engine(network):
+    other = copy.deepcopy(network)
+    assert attach_engine(other, "onnxruntime", torch.device("cpu"), 2) == "onnxruntime"
+    return other
+
+
+@pytest.fixture
+def torch_threads():
+    """Torch has one thread, as a tracker wants it, in a test."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def make(network, threads: int, **options) -> DimpTracker:
+    return RlsDimpTracker(RlsDimpParams(**OPTIONS, **options, cpu_threads=threads), network)
+
+
+class Slow:
+    """A learner that first waits until it may go on; knows on which threads it learnt."""
+
+    def __init__(self, tracker: DimpTracker) -> None:
+        self.go, self.threads = threading.Event(), []
+        self._update = tracker.learner.update
+        tracker.learner.update = self
+
+    def __call__(self, *args):
+        self.threads.append(threading.current_thread())
+        assert self.go.wait(20)
+        return self._update(*args)
+
+
+@pytest.mark.parametrize("block_input", ["virtual", "block"])  # the latter draws from the tracker's generator
+def test_boxes_and_outputs_are_the_same(with_engine, frames, torch_threads, block_input):
+    runs = []
+    for threads in (1, 2):
+        tracker = make(with_engine, threads, block_input=block_input)
+        tracker.initialize(frames[0], FIRST)
+        outputs = [tracker.track(frame) for frame in frames[1:]]
+        runs.append([(output["target_bbox"], output["score"], dict(output["learner"])) for output in outputs])
+    assert runs[0] == runs[1]
+    assert any(learner["updated"] for _, _, learner in runs[0])
+
+
+def test_a_frame_is_answered_before_it_is_learnt(with_engine, frames, torch_threads):
+    tracker = make(with_engine, 2)
+    tracker.initialize(frames[0], FIRST)
+    slow, before = Slow(tracker), tracker.filters
+    outputs = [tracker.track(frame) for frame in frames[1:4]]  # the third is learnt
+    assert [type(output["learner"]) is dict for output in outputs] == [True, True, False]
+    slow.go.set()
+    assert outputs[-1]["learner"]["updated"] and outputs[-1]["learner"]["rank"] == 1
+    assert not torch.equal(tracker.filters, before)
+    assert slow.threads[0] is not threading.current_thread()
+    assert pickle.loads(pickle.dumps(outputs[-1]["learner"])) == dict(outputs[-1]["learner"])
+
+
+def test_the_next_scores_wait_for_it(with_engine, frames, torch_threads):
+    tracker = make(with_engine, 2)
+    tracker.initialize(frames[0], FIRST)
+    slow = Slow(tracker)
+    for frame in frames[1:4]:
+        tracker.track(frame)
+    later = threading.Thread(target=tracker.track, args=(frames[4],))
+    later.start()
+    later.join(0.3)
+    assert later.is_alive()
+    slow.go.set()
+    later.join(20)
+    assert not later.is_alive()
+
+
+def test_an_error_surfaces_with_the_next_frame(with_engine, frames, torch_threads):
+    tracker = make(with_engine, 2)
+    tracker.initialize(frames[0], FIRST)
+
+    def fail(*args):
+        raise ArithmeticError("learning failed")
+
+    tracker.learner.update = fail
+    for frame in frames[1:4]:
+        output = tracker.track(frame)
+    with pytest.raises(ArithmeticError, match="learning failed"):
+        tracker.track(frames[4])
+    with pytest.raises(ArithmeticError, match="learning failed"):
+        output["learner"]["loss"]
+    tracker.initialize(frames[0], FIRST)  # said once; a new target can be followed
+
+
+def test_where_torch_has_other_threads_nothing_is_left_running(with_engine, frames):
+    """Their number is one for the whole program: it cannot be changed back while something computes."""
+    tracker = make(with_engine, 2)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        tracker.initialize(frames[0], FIRST)
+        seen, learnt, update = [], [], tracker.learner.update
+
+        def watched(*args):
+            found = update(*args)
+            seen.append(torch.get_num_threads())
+            return found
+
+        tracker.learner.update = watched
+        for frame in frames[1:5]:
+            tracker.track(frame)
+            learnt.append(len(seen))
+            assert torch.get_num_threads() == 3
+        assert learnt == [0, 0, 1, 1] and seen == [1]
+        with own_torch_threads(tracker):
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_one_thread_learns_at_once(with_engine, frames, torch_threads):
+    tracker = make(with_engine, 1)
+    tracker.initialize(frames[0], FIRST)
+    slow = Slow(tracker)
+    slow.go.set()
+    for frame in frames[1:4]:
+        assert type(tracker.track(frame)["learner"]) is dict
+    assert slow.threads == [threading.current_thread()]
