@@ -78,7 +78,8 @@ class RlsDescent(PlainDescent):
         self.momentum = momentum
         self._before = [inverse.snapshot() for inverse in self.inverses]
         first = self.inverses[0]
-        if first.dim <= SMALL_DIM or first.rank < mini_batches or not first.only_appends(mini_batches):
+        long_rows = first.dim > SMALL_DIM and first.rank >= mini_batches
+        if self.params.clip == "before" or not long_rows or not first.only_appends(mini_batches):
             return samples
         self._span = SpanStage(self.layers[0], momentum.sums[0], first.factors())
         self.head.layers = [self._span.layer, *self.layers[1:]]
@@ -94,43 +95,30 @@ class RlsDescent(PlainDescent):
 
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient]) -> list[LayerStep]:
-        params, steps = self.params, self._joined(gradients)
+        params, direct = self.params, 0 if self._span is None else 1  # first of the layers multiplied directly
+        steps = joined(gradients[direct:], self.buffers[direct:])
         if params.clip == "before":
             clip_together(steps, params.gradient_clip)
-        for number, (inverse, gradient) in enumerate(zip(self.inverses, gradients, strict=True)):
-            inverse.update(self._virtual_input(number, gradient))
-            self._precondition(number, params.weight_decay if params.decay == "preconditioned" else 0.0)
+        for layer, inverse, gradient in zip(self.layers, self.inverses, gradients, strict=True):
+            seen = gradient.inputs if params.virtual_input == "after_dropout" else gradient.raw_inputs
+            inverse.update(virtual_input_linear(seen[:, : layer.in_features]))
+        decay = params.weight_decay if params.decay == "preconditioned" else 0.0
+        for step, layer, inverse in zip(steps, self.layers[direct:], self.inverses[direct:], strict=True):
+            if decay:
+                step.add(layer, decay)
+            inverse.precondition(step.joined, out=step.joined)
+        if self._span is not None:
+            factors, outputs = self.inverses[0].factors(), gradients[1].raw_inputs
+            steps = [self._span.step(gradients[0], outputs, factors, decay), *steps]
         if params.clip == "after":
             clip_together(steps, params.gradient_clip)
         if params.decay == "plain":
             self._add_decay(steps)
         return steps
 
-    def _joined(self, gradients: list[LayerGradient]) -> list[LayerStep]:
-        if self._span is None:
-            return super()._joined(gradients)
-        return [self._span.gradient(gradients[0]), *joined(gradients[1:], self.buffers[1:])]
-
-    def _virtual_input(self, number: int, gradient: LayerGradient) -> Tensor:
-        seen = gradient.inputs if self.params.virtual_input == "after_dropout" else gradient.raw_inputs
-        return virtual_input_linear(seen[:, : self.layers[number].in_features])
-
-    def _precondition(self, number: int, decay: float) -> None:
-        """The gradient plus the weights' decay, multiplied by P in place."""
-        if number == 0 and self._span is not None:
-            self._span.precondition(self.inverses[0], decay)
-            return
-        step = self.buffers[number]
-        if decay:
-            step.add(self.layers[number], decay)
-        self.inverses[number].precondition(step.joined, out=step.joined)
-
     def _add_decay(self, steps: list[LayerStep]) -> None:
-        if self._span is None:
-            super()._add_decay(steps)
-            return
-        steps[0].whole.add_(self._span.weights.whole, alpha=self.params.weight_decay)
-        for step, layer in zip(steps[1:], self.layers[1:], strict=True):
+        weights = self.layers if self._span is None else [self._span.weights, *self.layers[1:]]
+        for step, layer in zip(steps, weights, strict=True):
             step.add(layer, self.params.weight_decay)
 
     def _move(self, number: int, step: LayerStep, rate: float) -> None:

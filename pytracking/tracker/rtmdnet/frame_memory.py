@@ -27,9 +27,10 @@ class SampleSet:
         """All rows of a table."""
         return cls(table, torch.arange(len(table), device=table.device))
 
-    def empty(self, count: int) -> Tensor:
-        """Memory for ``count`` samples as :meth:`take` gives them."""
-        return self.table.new_empty(count, self.table.shape[1])
+    @property
+    def width(self) -> int:
+        """Columns of the rows that :meth:`take` gives."""
+        return self.table.shape[1]
 
     def take(self, positions: Tensor, out: Tensor | None = None) -> Tensor:
         """The features at some positions of the set, repeated ones included; ``out`` is memory for them."""

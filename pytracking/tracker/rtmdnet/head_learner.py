@@ -59,7 +59,7 @@ class HeadLearner:
         self._initial, self._regular, self._occasional = (Momentum(head.layers, params.momentum) for _ in range(3))
         if params.shared_momentum:
             self._occasional = self._regular
-        self._candidates: Tensor | None = None  # features of the negatives offered
+        self._candidates: Tensor | None = None  # memory for the negatives offered
 
     def _regular_descent(self) -> PlainDescent:
         return self._plain
@@ -146,7 +146,7 @@ class HeadLearner:
 
     def _room_for(self, count: int, samples: SampleSet) -> Tensor:
         """Memory for candidates: allocating it for every mini-batch takes longer than filling it."""
-        room, like = self._candidates, samples.empty(0)
-        if room is None or len(room) < count or room.shape[1:] != like.shape[1:] or room.dtype != like.dtype:
-            room = self._candidates = samples.empty(count)
-        return room[:count]
+        room, entries = self._candidates, count * samples.width
+        if room is None or room.numel() < entries or room.dtype != samples.table.dtype:
+            room = self._candidates = samples.table.new_empty(entries)
+        return room[:entries].view(count, samples.width)
