@@ -80,6 +80,8 @@ class RlsDescent(PlainDescent):
         first = self.inverses[0]
         long_rows = first.dim > SMALL_DIM and first.rank >= mini_batches
         if self.params.clip == "before" or not long_rows or not first.only_appends(mini_batches):
+            for each in samples:
+                each.derived.forget()  # coordinates in a Q that may now change
             return samples
         self._span = SpanStage(self.layers[0], momentum.sums[0], first.factors())
         self.head.layers = [self._span.layer, *self.layers[1:]]

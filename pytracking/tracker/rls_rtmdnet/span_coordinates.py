@@ -1,15 +1,15 @@
 """fc4 during a stage, in coordinates in which multiplying by P costs little: exact, and without a p x p matrix.
 
 P = alpha (I - QᵀQ) + QᵀSQ, where Q (r, p) spans the inputs of earlier mini-batches. The weights are held as
-W = V + K Q, with K = 0 when the stage begins, and each sample x gets its coordinates h = Q x as further inputs, once
-per stage. Then V x + K h = W x, so [V | K] is an ordinary layer on the inputs [x | h], and its gradient is [g | g Qᵀ].
+W = V + K Q, with K = 0 when the stage begins, and each sample x gets its coordinates h = Q x as further inputs. Then
+V x + K h = W x, so [V | K] is an ordinary layer on the inputs [x | h], and its gradient is [g | g Qᵀ].
 With C = W Qᵀ, Y = g Qᵀ + d C and Z = Y S, the gradient with decay d, multiplied by P, is
 
     (g + d W) P = alpha (g + d V) + (Z - alpha (Y - d K)) Q,
 
 that is alpha (g + d V) for V, Z - alpha (Y - d K) for K, and Z for C, because P Qᵀ = Qᵀ S. So the long rows of Q are
-multiplied with the samples once per stage, not with the weights in every mini-batch. Rows that the stage itself appends
-to Q are few: Y and Z have columns for them too, and what belongs to them goes to V.
+multiplied with each sample once, not with the weights in every mini-batch. Rows that the stage itself appends to Q are
+few: Y and Z have columns for them too, and what belongs to them goes to V.
 
 A step is kept in factors: for V, alpha g = alpha ΔᵀX and the part of the appended rows are one product of low rank,
 which is added to the momentum and nowhere else. Its norm needs no more than the factors either: outside the span P is
@@ -169,11 +169,22 @@ class SpanStage:
         self.layer.bias = nn.Parameter(self.weights.bias, requires_grad=False)
 
     def with_coordinates(self, samples: SampleSet) -> SpanSamples:
-        """The same samples with their coordinates in Q."""
-        used = samples.table[: int(samples.rows.max()) + 1]
-        coordinates = used.new_zeros(len(used), aligned_length(len(self.q), used.dtype))
-        torch.addmm(self.q[:, -1], used, self.q[:, :-1].T, out=coordinates[:, : len(self.q)])
-        return SpanSamples(samples.table, samples.rows, coordinates)
+        """The same samples with their coordinates in Q; those of earlier stages still hold, as Q only grows."""
+        rank, table, derived = len(self.q), samples.table, samples.derived
+        width = aligned_length(rank, table.dtype)
+        if derived.values is None or derived.values.shape[1] < width:
+            larger = table.new_zeros(len(table), aligned_length(width + width // 4, table.dtype))
+            if derived.values is not None:
+                larger[:, : derived.values.shape[1]] = derived.values
+            derived.values = larger
+        size = len(table) // len(derived.known)
+        used = (samples.rows // size).unique().tolist()
+        for block in used:
+            known, rows = derived.known[block], slice(block * size, (block + 1) * size)
+            new = self.q[known:]
+            torch.addmm(new[:, -1], table[rows], new[:, :-1].T, out=derived.values[rows, known:rank])
+            derived.known[block] = rank
+        return SpanSamples(table, samples.rows, derived, derived.values[:, :width])
 
     def step(self, gradient: LayerGradient, outputs: Tensor, factors: PFactors, decay: float) -> SpanStep:
         """(g + decay W) P for the gradient g of a mini-batch and the layer's rectified outputs (b, o) in it."""
