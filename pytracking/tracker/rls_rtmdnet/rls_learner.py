@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
 from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
 from pytracking.tracker.rls_rtmdnet.span_coordinates import SpanStage
@@ -41,15 +40,15 @@ class RlsHeadLearner(HeadLearner):
         return super().report() | self._state
 
     def _learn(self, positives: SampleSet, negatives: SampleSet, stage: Stage) -> LearningReport:
-        self._state = None  # asked for once after a stage: on an accelerator each answer is a wait
+        self._state = None  # read once per stage: on an accelerator each value waits for the device
         return super()._learn(positives, negatives, stage)
 
 
 class RlsDescent(PlainDescent):
     """Every layer's gradient, and the decay of its weights, multiplied by the layer's P_n (Eq. RLS_update_RTMDNet).
 
-    The first layer's inputs are stored samples, which stay the same during a stage: where its rows are long and P knows
-    more than one stage brings, the stage works in the coordinates of ``span_coordinates.py``.
+    The first layer's inputs are stored samples, which do not change. Where its rows are long and P has seen more than
+    one stage adds, the stage works in the coordinates of ``span_coordinates.py``.
     """
 
     params: RlsRtmdnetParams

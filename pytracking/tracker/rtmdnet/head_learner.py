@@ -73,7 +73,7 @@ class HeadLearner:
         params = self.params
         stage = Stage("initial", params.initial_iterations, params.initial_rate, self._improved, self._initial)
         report = self._learn(positives, negatives, stage)
-        self._initial.reset()  # as large as all weights, and of no more use
+        self._initial.reset()  # as large as all weights, and no longer needed
         return report
 
     def update_regularly(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
@@ -118,7 +118,7 @@ class HeadLearner:
         return LearningReport(loss=float(loss), iterations=stage.iterations)
 
     def _reject(self, stage: Stage, fault: str | None) -> LearningReport:
-        """As if the stage had not been; its momentum starts from zero, because it would lead there again."""
+        """Undoes the stage; its momentum starts from zero, because it would lead to the same failure again."""
         self.guard.reject(stage.name, fault)
         stage.descent.abandon_stage()
         stage.momentum.reset()
