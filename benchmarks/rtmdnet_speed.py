@@ -204,7 +204,7 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, nargs="+", default=[50, 425, 800, 1550], help="update: of P at the start")
     parser.add_argument("--repeats", type=int, default=3, help="update: updates of each learner")
     parser.add_argument("--frames", type=int, default=500, help="track: how many")
-    parser.add_argument("--every", type=int, default=5, help="track: time one update in N; for the others, P gets inputs")
+    parser.add_argument("--every", type=int, default=5, help="track: time one update in N; others only feed P")
     parser.add_argument("--late", type=int, default=1000, help="track: frame to which P is then brought; 0: none")
     parser.add_argument("--spec", default="vggm", help="convolutions: vggm (published) or alexnet (bundled network)")
     arguments = parser.parse_args()
