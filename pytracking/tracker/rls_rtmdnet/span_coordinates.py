@@ -29,7 +29,7 @@ from rls_ext import PFactors
 from rls_ext.basis import aligned_length
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SpanSamples(SampleSet):
     """Samples as rows [x | h]: features and coordinates in Q.
 
@@ -184,7 +184,7 @@ class SpanStage:
             new = self.q[known:]
             torch.addmm(new[:, -1], table[rows], new[:, :-1].T, out=derived.values[rows, known:rank])
             derived.known[block] = rank
-        return SpanSamples(table, samples.rows, derived, derived.values[:, :width])
+        return SpanSamples(table, samples.rows, derived, coordinates=derived.values[:, :width])
 
     def step(self, gradient: LayerGradient, outputs: Tensor, factors: PFactors, decay: float) -> SpanStep:
         """(g + decay W) P for the gradient g of a mini-batch and the layer's rectified outputs (b, o) in it."""

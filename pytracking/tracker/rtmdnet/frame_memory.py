@@ -1,7 +1,7 @@
 """What the online learner learns from: the features of the samples of recent frames."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ class DerivedColumns:
         values: (rows, columns).
     """
 
-    known: list[int]
+    known: list[int] = field(default_factory=lambda: [0])
     values: Tensor | None = None
 
     def forget(self) -> None:
@@ -36,7 +36,7 @@ class SampleSet:
 
     table: Tensor
     rows: Tensor
-    derived: DerivedColumns
+    derived: DerivedColumns = field(default_factory=DerivedColumns)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -44,7 +44,7 @@ class SampleSet:
     @classmethod
     def whole(cls, table: Tensor) -> SampleSet:
         """All rows of a table."""
-        return cls(table, torch.arange(len(table), device=table.device), DerivedColumns([0]))
+        return cls(table, torch.arange(len(table), device=table.device))
 
     @property
     def width(self) -> int:

@@ -19,7 +19,7 @@ from pytracking.tracker.rtmdnet.first_frame import (
     samples_in_jittered_scenes,
     samples_in_replicas,
 )
-from pytracking.tracker.rtmdnet.frame_memory import DerivedColumns, FrameMemory, SampleSet
+from pytracking.tracker.rtmdnet.frame_memory import FrameMemory, SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner, LearningReport
 from pytracking.tracker.rtmdnet.network import load_mdnet
@@ -84,8 +84,7 @@ class RtmdnetTracker(BaseTracker):
         sources = [samples_in_jittered_scenes, samples_in_replicas][: 2 if params.replicas else 1]
         drawn = [draw(self.rng, self.target, frame.shape[:2], params, self.geometry) for draw in sources]
         table, (positives, negatives, box_samples) = self._extract_together(image, drawn)
-        samples = (SampleSet(table, rows, DerivedColumns([0])) for rows in (positives, negatives))
-        report = self.learner.learn_initially(*samples)
+        report = self.learner.learn_initially(SampleSet(table, positives), SampleSet(table, negatives))
         self.regressor = BoxRegressor(
             penalty=params.box_penalty, overlap_range=params.box_overlap, area_range=params.box_area
         )
