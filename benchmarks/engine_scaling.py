@@ -1,4 +1,4 @@
-"""How the experiments' engines scale: sequence-runs a minute against the number of workers.
+"""How the experiments' engines scale: sequence-runs per minute against the number of workers.
 
     python benchmarks/engine_scaling.py --figure docs/img/engine_scaling.png
 
@@ -58,7 +58,7 @@ def piece(sequence: Sequence, number: int) -> Sequence:
 
 
 def measure(what, engine: str, workers: int, sequences, trackers, overrides: dict | None = None) -> float:
-    """Frames a second of a whole run, from nothing to the last result file."""
+    """Frames per second of a whole run, from nothing to the last result file."""
     with tempfile.TemporaryDirectory() as folder:
         apply_flags(results_path=folder)
         start = time.perf_counter()

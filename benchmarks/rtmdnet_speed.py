@@ -14,6 +14,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from pytracking.parameter.rls_rtmdnet import default
 from pytracking.parameter.rtmdnet import simple
 from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
 from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
-from pytracking.tracker.rtmdnet.frame_memory import SampleSet
+from pytracking.tracker.rtmdnet.frame_memory import FrameMemory, SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner, LearningReport
 from pytracking.tracker.rtmdnet.rtmdnet import RtmdnetTracker
@@ -65,19 +66,27 @@ def make_learners() -> dict[str, HeadLearner]:
     return learners
 
 
+def new_frames(memories: list[FrameMemory], generator: torch.Generator) -> list[SampleSet]:
+    """The samples of twenty frames, ten of them new, as a regular update finds them."""
+    for memory, mean in zip(memories, (0.3, 0.0), strict=True):
+        for _ in range(10 if len(memory) else 20):
+            memory.add(torch.relu(torch.randn(memory.samples, FEATURES, generator=generator) + mean))
+    return [memory.last() for memory in memories]
+
+
 def benchmark_update(ranks: list[int], repeats: int) -> None:
     learners = make_learners()
     generator = torch.Generator().manual_seed(0)
-    positives = SampleSet.whole(torch.relu(torch.randn(1000, FEATURES, generator=generator) + 0.3))
-    negatives = SampleSet.whole(torch.relu(torch.randn(4000, FEATURES, generator=generator)))
+    memories = [FrameMemory(20, 50), FrameMemory(20, 200)]
     print(f"regular updates, {FEATURES} features, best of {repeats} from about the same rank of fc4's P")
     print(f"{'rank':>6}{SIMPLE:>17}{RLS:>14}{'ratio':>8}{'P':>12}")
     for rank in ranks:
         teach(learners[RLS], rank)
         best = {name: float("inf") for name in learners}
         for _ in range(repeats):
+            samples = new_frames(memories, generator)
             for name, learner in learners.items():
-                taken = thread_seconds(lambda each=learner: each.update_regularly(positives, negatives))
+                taken = thread_seconds(partial(learner.update_regularly, *samples))
                 best[name] = min(best[name], taken)
         size = learners[RLS].report()["nbytes"] / MIB
         print(f"{rank:6}{1000 * best[SIMPLE]:14.0f} ms{1000 * best[RLS]:11.0f} ms{best[RLS] / best[SIMPLE]:8.2f}"
@@ -145,18 +154,21 @@ def print_ratios(what: str, trackers: dict[str, TimedTracker]) -> None:
 
 
 def remember_more(tracker: RtmdnetTracker, count: int) -> None:
-    """Means of mini-batches of stored samples for fc4's P, as updates give them, without the updates."""
-    generator, params = torch.Generator().manual_seed(2), tracker.params
+    """Inputs for P without updates: means of mini-batches of stored samples for fc4, random ones for fc5 and fc6."""
+    first, *others = tracker.learner.inverses
+    generator, params = torch.Generator().manual_seed(first.steps), tracker.params
     positives, negatives = tracker.positives.last(), tracker.negatives.last()
-    for _ in tqdm(range(count), desc="mini-batches for P"):
+    for _ in range(count):
         rows = [
             samples.take(torch.randint(len(samples), (size,), generator=generator))
             for samples, size in ((positives, params.batch_positives), (negatives, params.batch_negatives))
         ]
-        tracker.learner.inverses[0].update(virtual_input_linear(torch.cat(rows)))
+        first.update(virtual_input_linear(torch.cat(rows)))
+        for inverse in others:
+            inverse.update(torch.rand(inverse.dim, generator=generator))
 
 
-def benchmark_track(spec: str, frames: int, late: int) -> None:
+def benchmark_track(spec: str, frames: int, late: int, every: int) -> None:
     images = moving_target(frames + 1)
     trackers = {
         SIMPLE: TimedTracker(make_tracker(RtmdnetTracker, spec), images[0]),
@@ -166,9 +178,11 @@ def benchmark_track(spec: str, frames: int, late: int) -> None:
     block = params.update_interval  # one regular update in each block
     print(f"{spec} network with random weights; mean processor time, load {os.getloadavg()[0]:.1f}")
     for number, start in enumerate(tqdm(range(1, frames + 1, block), desc=f"blocks of {block} frames")):
-        trackers[RLS].track(images[start : start + block])
-        if number % 2 == 0:  # its cost does not change, so every second block is enough
-            trackers[SIMPLE].track(images[start : start + block])
+        if (number + every // 2) % every:  # the cost grows with P's rank alone, so blocks in between may be left out
+            remember_more(trackers[RLS].tracker, params.update_iterations)
+            continue
+        for tracker in trackers.values():
+            tracker.track(images[start : start + block])
     print_ratios(f"frames 1 to {frames}", trackers)
     if late > frames:
         remember_more(trackers[RLS].tracker, (late - frames) // block * params.update_iterations)
@@ -190,6 +204,7 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, nargs="+", default=[50, 425, 800, 1550], help="update: of P at the start")
     parser.add_argument("--repeats", type=int, default=3, help="update: updates of each learner")
     parser.add_argument("--frames", type=int, default=500, help="track: how many")
+    parser.add_argument("--every", type=int, default=5, help="track: time one update in N; others only feed P")
     parser.add_argument("--late", type=int, default=1000, help="track: frame to which P is then brought; 0: none")
     parser.add_argument("--spec", default="vggm", help="convolutions: vggm (published) or alexnet (bundled network)")
     arguments = parser.parse_args()
@@ -199,7 +214,7 @@ def main() -> None:
     elif arguments.what == "memory":
         benchmark_memory(arguments.spec)
     else:
-        benchmark_track(arguments.spec, arguments.frames, arguments.late)
+        benchmark_track(arguments.spec, arguments.frames, arguments.late, arguments.every)
 
 
 if __name__ == "__main__":

@@ -100,17 +100,17 @@ def write_times(path: str | Path, times: np.ndarray) -> None:
 
 
 def read_times(path: str | Path) -> np.ndarray:
-    """Seconds a frame, float64 (n,)."""
+    """Seconds per frame, float64 (n,)."""
     return parse_times(_read_bytes(path), path)
 
 
 def parse_times(data: bytes, source: str | Path) -> np.ndarray:
-    """Seconds a frame of a file's content; ``source`` names the file in messages."""
+    """Seconds per frame of a file's content; ``source`` names the file in messages."""
     return _parse_table(data, source, columns=1)[:, 0]
 
 
 def write_scores(path: str | Path, scores: np.ndarray) -> None:
-    """Writes one score a frame atomically; NaN where the tracker gave none."""
+    """Writes one score per frame atomically; NaN where the tracker gave none."""
     write_text(path, "".join(f"{value:.6g}\n" for value in np.asarray(scores, dtype=np.float64)))
 
 

@@ -8,6 +8,6 @@ from tqdm import tqdm
 
 
 def progress_bar(*args: Any, **options: Any) -> tqdm:
-    """A tqdm bar; outside a terminal it writes a line's worth every ten seconds instead of several a second."""
+    """A tqdm bar; outside a terminal it writes a line's worth every ten seconds instead of several per second."""
     interval = 0.2 if sys.stderr.isatty() else 10.0
     return tqdm(*args, **{"dynamic_ncols": True, "mininterval": interval, **options})

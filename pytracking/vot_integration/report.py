@@ -209,7 +209,7 @@ def _what_is_there(experiment: Experiment, sequences: list[Sequence], lacking: d
 
 
 def _speed(experiment: Experiment, sequences: list[Sequence], tracker: Tracker) -> float | None:
-    """Frames a second in the tracked frames; initialisations do not count."""
+    """Frames per second in the tracked frames; initialisations do not count."""
     seconds = [
         float(trajectory.properties(index)["time"])
         for sequence in sequences

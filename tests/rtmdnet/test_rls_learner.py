@@ -9,6 +9,7 @@ from torch import nn
 from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
 from pytracking.tracker.rls_rtmdnet.rls_learner import RlsDescent, RlsHeadLearner
 from pytracking.tracker.rtmdnet.descent import LayerStep, Momentum
+from pytracking.tracker.rtmdnet.frame_memory import FrameMemory, SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner
 from pytracking.tracker.rtmdnet.params import RtmdnetParams
@@ -183,6 +184,21 @@ def test_a_layer_of_long_rows_equals_the_naive_algorithm(decay):
         torch.testing.assert_close(layer.weight.data, other.weight.data, rtol=1e-9, atol=1e-9)
     g = torch.randn(5, WIDE + 1, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     torch.testing.assert_close(learner.inverses[0].precondition(g), g @ naive.inverses[0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("budget", [None, 0.25])
+def test_samples_that_stay_in_memory_are_learnt_from_as_new_ones_are(budget):
+    """Their coordinates are kept between stages, while others are overwritten and P runs out of room."""
+    kept, new = (wide_learner(p_memory_mib=budget) for _ in range(2))
+    memories = FrameMemory(3, 12), FrameMemory(3, 20)
+    for number in range(12):
+        for memory, samples in zip(memories, make_samples(number, WIDE), strict=True):
+            memory.add(samples.table[: memory.samples - number % 3])
+        held = [memory.last() for memory in memories]
+        kept.update_regularly(*held)
+        new.update_regularly(*(SampleSet.whole(each.take(torch.arange(len(each)))) for each in held))
+        for one, other in zip(weights(kept.head), weights(new.head), strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
 
 
 def test_p_stays_within_its_budget_and_says_that_it_is_not_exact():

@@ -9,7 +9,7 @@ from ltr.models.target_classifier.initializer import FilterInitializer
 
 
 class LinearFilterClassifier(nn.Module):
-    """Scores = correlation of classification features with one filter a sequence.
+    """Scores = correlation of classification features with one filter per sequence.
 
     Args:
         filter_size: side k of the filter.

@@ -1,4 +1,4 @@
-"""Debug views of a DiMP-style tracker: frame and box, score map, and what the learner does, as one figure a frame."""
+"""Debug views of a DiMP-style tracker: frame and box, score map, and what the learner does, as one figure per frame."""
 from __future__ import annotations
 
 from pathlib import Path

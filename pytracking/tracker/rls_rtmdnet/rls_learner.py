@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
 from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
 from pytracking.tracker.rls_rtmdnet.span_coordinates import SpanStage
@@ -41,15 +40,15 @@ class RlsHeadLearner(HeadLearner):
         return super().report() | self._state
 
     def _learn(self, positives: SampleSet, negatives: SampleSet, stage: Stage) -> LearningReport:
-        self._state = None  # asked for once after a stage: on an accelerator each answer is a wait
+        self._state = None  # read once per stage: on an accelerator each value waits for the device
         return super()._learn(positives, negatives, stage)
 
 
 class RlsDescent(PlainDescent):
     """Every layer's gradient, and the decay of its weights, multiplied by the layer's P_n (Eq. RLS_update_RTMDNet).
 
-    The first layer's inputs are stored samples, which stay the same during a stage: where its rows are long and P knows
-    more than one stage brings, the stage works in the coordinates of ``span_coordinates.py``.
+    The first layer's inputs are stored samples, which do not change. Where its rows are long and P has seen more than
+    one stage adds, the stage works in the coordinates of ``span_coordinates.py``.
     """
 
     params: RlsRtmdnetParams
@@ -78,8 +77,11 @@ class RlsDescent(PlainDescent):
         self.momentum = momentum
         self._before = [inverse.snapshot() for inverse in self.inverses]
         first = self.inverses[0]
+        direct = self.params.clip == "before" or first.dim <= SMALL_DIM or not first.only_appends(mini_batches)
         # The rank comes last: on an accelerator it is a wait, and there P never only appends.
-        if first.dim <= SMALL_DIM or not first.only_appends(mini_batches) or first.rank < mini_batches:
+        if direct or first.rank < mini_batches:
+            for each in samples:
+                each.derived.forget()  # coordinates in a Q that may now change
             return samples
         self._span = SpanStage(self.layers[0], momentum.sums[0], first.factors())
         self.head.layers = [self._span.layer, *self.layers[1:]]
@@ -95,43 +97,30 @@ class RlsDescent(PlainDescent):
 
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient]) -> list[LayerStep]:
-        params, steps = self.params, self._joined(gradients)
+        params, direct = self.params, 0 if self._span is None else 1  # first of the layers multiplied directly
+        steps = joined(gradients[direct:], self.buffers[direct:])
         if params.clip == "before":
             clip_together(steps, params.gradient_clip)
-        for number, (inverse, gradient) in enumerate(zip(self.inverses, gradients, strict=True)):
-            inverse.update(self._virtual_input(number, gradient))
-            self._precondition(number, params.weight_decay if params.decay == "preconditioned" else 0.0)
+        for layer, inverse, gradient in zip(self.layers, self.inverses, gradients, strict=True):
+            seen = gradient.inputs if params.virtual_input == "after_dropout" else gradient.raw_inputs
+            inverse.update(virtual_input_linear(seen[:, : layer.in_features]))
+        decay = params.weight_decay if params.decay == "preconditioned" else 0.0
+        for step, layer, inverse in zip(steps, self.layers[direct:], self.inverses[direct:], strict=True):
+            if decay:
+                step.add(layer, decay)
+            inverse.precondition(step.joined, out=step.joined)
+        if self._span is not None:
+            factors, outputs = self.inverses[0].factors(), gradients[1].raw_inputs
+            steps = [self._span.step(gradients[0], outputs, factors, decay), *steps]
         if params.clip == "after":
             clip_together(steps, params.gradient_clip)
         if params.decay == "plain":
             self._add_decay(steps)
         return steps
 
-    def _joined(self, gradients: list[LayerGradient]) -> list[LayerStep]:
-        if self._span is None:
-            return super()._joined(gradients)
-        return [self._span.gradient(gradients[0]), *joined(gradients[1:], self.buffers[1:])]
-
-    def _virtual_input(self, number: int, gradient: LayerGradient) -> Tensor:
-        seen = gradient.inputs if self.params.virtual_input == "after_dropout" else gradient.raw_inputs
-        return virtual_input_linear(seen[:, : self.layers[number].in_features])
-
-    def _precondition(self, number: int, decay: float) -> None:
-        """The gradient plus the weights' decay, multiplied by P in place."""
-        if number == 0 and self._span is not None:
-            self._span.precondition(self.inverses[0], decay)
-            return
-        step = self.buffers[number]
-        if decay:
-            step.add(self.layers[number], decay)
-        self.inverses[number].precondition(step.joined, out=step.joined)
-
     def _add_decay(self, steps: list[LayerStep]) -> None:
-        if self._span is None:
-            super()._add_decay(steps)
-            return
-        steps[0].whole.add_(self._span.weights.whole, alpha=self.params.weight_decay)
-        for step, layer in zip(steps[1:], self.layers[1:], strict=True):
+        weights = self.layers if self._span is None else [self._span.weights, *self.layers[1:]]
+        for step, layer in zip(steps, weights, strict=True):
             step.add(layer, self.params.weight_decay)
 
     def _move(self, number: int, step: LayerStep, rate: float) -> None:

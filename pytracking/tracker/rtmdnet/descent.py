@@ -54,6 +54,10 @@ class LayerStep:
         """Root of the sum of squares."""
         return torch.linalg.vector_norm(self.whole)
 
+    def scale(self, factor: Tensor) -> None:
+        """Multiplies the change, in place."""
+        self.whole.mul_(factor)
+
 
 class Momentum:
     """Exponentially fading sums of the steps."""
@@ -118,14 +122,10 @@ class PlainDescent:
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient]) -> list[LayerStep]:
         """The steps of all layers for one mini-batch; the next call overwrites them."""
-        steps = self._joined(gradients)
+        steps = joined(gradients, self.buffers)
         clip_together(steps, self.params.gradient_clip)
         self._add_decay(steps)
         return steps
-
-    def _joined(self, gradients: list[LayerGradient]) -> list[LayerStep]:
-        """The gradients themselves, in the buffers."""
-        return joined(gradients, self.buffers)
 
     def _add_decay(self, steps: list[LayerStep]) -> None:
         for step, layer in zip(steps, self.layers, strict=True):
@@ -145,5 +145,5 @@ def clip_together(steps: list[LayerStep], limit: float) -> Tensor:
     norm = torch.linalg.vector_norm(torch.stack([step.norm() for step in steps]))
     factor = (limit / (norm + NORM_GUARD)).clamp(max=1)
     for step in steps:
-        step.whole.mul_(factor)
+        step.scale(factor)
     return factor

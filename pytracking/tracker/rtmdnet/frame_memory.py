@@ -1,10 +1,27 @@
 """What the online learner learns from: the features of the samples of recent frames."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+
+
+@dataclass(slots=True)
+class DerivedColumns:
+    """What a learner has computed from the rows of a table, kept until the rows are overwritten.
+
+    Attributes:
+        known: the table consists of this many blocks of equal length; how many columns are known for each of them.
+        values: (rows, columns).
+    """
+
+    known: list[int] = field(default_factory=lambda: [0])
+    values: Tensor | None = None
+
+    def forget(self) -> None:
+        """Nothing is known any more."""
+        self.known = [0] * len(self.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +31,12 @@ class SampleSet:
     Attributes:
         table: (rows, d).
         rows: which rows belong to the set, int64 (n,), in the order in which they were stored.
+        derived: shared by all sets of rows of the table.
     """
 
     table: Tensor
     rows: Tensor
+    derived: DerivedColumns = field(default_factory=DerivedColumns)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -27,9 +46,10 @@ class SampleSet:
         """All rows of a table."""
         return cls(table, torch.arange(len(table), device=table.device))
 
-    def empty(self, count: int) -> Tensor:
-        """Memory for ``count`` samples as :meth:`take` gives them."""
-        return self.table.new_empty(count, self.table.shape[1])
+    @property
+    def width(self) -> int:
+        """Columns of the rows that :meth:`take` gives."""
+        return self.table.shape[1]
 
     def take(self, positions: Tensor, out: Tensor | None = None) -> Tensor:
         """The features at some positions of the set, repeated ones included; ``out`` is memory for them."""
@@ -50,6 +70,7 @@ class FrameMemory:
         self.frames = frames
         self.samples = samples
         self._table: Tensor | None = None  # (frames * samples, d)
+        self._derived = DerivedColumns([0] * frames)
         self._slots: list[tuple[int, int]] = []  # slot number and count of each remembered frame, oldest first
         self._stored = 0
 
@@ -65,6 +86,7 @@ class FrameMemory:
             self._table = features.new_empty((self.frames * self.samples, dim))
         slot = self._stored % self.frames
         self._table[slot * self.samples : slot * self.samples + count] = features
+        self._derived.known[slot] = 0
         self._slots = [*self._slots, (slot, count)][-self.frames :]
         self._stored += 1
 
@@ -74,4 +96,4 @@ class FrameMemory:
             raise ValueError("the memory is empty: add a frame's samples first")
         slots = self._slots if frames is None else self._slots[-frames:]
         starts = [torch.arange(slot * self.samples, slot * self.samples + count) for slot, count in slots]
-        return SampleSet(self._table, torch.cat(starts).to(self._table.device))
+        return SampleSet(self._table, torch.cat(starts).to(self._table.device), self._derived)

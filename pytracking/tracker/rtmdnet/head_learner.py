@@ -59,7 +59,7 @@ class HeadLearner:
         self._initial, self._regular, self._occasional = (Momentum(head.layers, params.momentum) for _ in range(3))
         if params.shared_momentum:
             self._occasional = self._regular
-        self._candidates: Tensor | None = None  # features of the negatives offered
+        self._candidates: Tensor | None = None  # memory for the negatives offered
 
     def _regular_descent(self) -> PlainDescent:
         return self._plain
@@ -73,7 +73,7 @@ class HeadLearner:
         params = self.params
         stage = Stage("initial", params.initial_iterations, params.initial_rate, self._improved, self._initial)
         report = self._learn(positives, negatives, stage)
-        self._initial.reset()  # as large as all weights, and of no more use
+        self._initial.reset()  # as large as all weights, and no longer needed
         return report
 
     def update_regularly(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
@@ -118,7 +118,7 @@ class HeadLearner:
         return LearningReport(loss=float(loss), iterations=stage.iterations)
 
     def _reject(self, stage: Stage, fault: str | None) -> LearningReport:
-        """As if the stage had not been; its momentum starts from zero, because it would lead there again."""
+        """Undoes the stage; its momentum starts from zero, because it would lead to the same failure again."""
         self.guard.reject(stage.name, fault)
         stage.descent.abandon_stage()
         stage.momentum.reset()
@@ -146,7 +146,7 @@ class HeadLearner:
 
     def _room_for(self, count: int, samples: SampleSet) -> Tensor:
         """Memory for candidates: allocating it for every mini-batch takes longer than filling it."""
-        room, like = self._candidates, samples.empty(0)
-        if room is None or len(room) < count or room.shape[1:] != like.shape[1:] or room.dtype != like.dtype:
-            room = self._candidates = samples.empty(count)
-        return room[:count]
+        room, entries = self._candidates, count * samples.width
+        if room is None or room.numel() < entries or room.dtype != samples.table.dtype:
+            room = self._candidates = samples.table.new_empty(entries)
+        return room[:entries].view(count, samples.width)

@@ -1,4 +1,4 @@
-"""Refuses stages of learning that leave the numbers: one weight that is not finite makes every later score useless."""
+"""Rejects a stage of learning that ends in infinities or NaN: one such weight makes every later score useless."""
 from __future__ import annotations
 
 import torch
@@ -11,7 +11,7 @@ LAYER_NAMES = ("fc4", "fc5", "fc6")
 
 
 class StageGuard:
-    """Keeps the weights from before a stage, and brings them back where the stage lost them.
+    """Keeps the weights from before a stage, and restores them where the stage made them infinite or NaN.
 
     Args:
         layers: what is trained.
@@ -25,11 +25,11 @@ class StageGuard:
 
     @property
     def rejected(self) -> int:
-        """How many stages of the sequence were refused."""
+        """How many stages of the sequence were rejected."""
         return self._rejections.count
 
     def begin_stage(self) -> None:
-        """Remembers the weights of this moment."""
+        """Copies the present weights."""
         if not self._before:
             self._before = [torch.empty_like(parameter) for _, parameter in self._parameters()]
         for kept, (_, parameter) in zip(self._before, self._parameters(), strict=True):
@@ -48,12 +48,12 @@ class StageGuard:
         return next((name for (name, _), good in zip(self._parameters(), finite, strict=True) if not good), None)
 
     def reject(self, stage: str, fault: str | None) -> None:
-        """Brings the weights back; ``fault`` names the lost parameter, None says that the scores were lost first."""
+        """Restores the weights; ``fault`` names the parameter that is not finite, None: the scores were not, first."""
         for kept, (_, parameter) in zip(self._before, self._parameters(), strict=True):
             parameter.copy_(kept)
-        lost = fault or "the scores of its samples"
+        broken = fault or "the scores of its samples"
         self._rejections.add(
-            f"{stage} learning made {lost} infinite or not a number: it was rejected, the weights from before it kept"
+            f"{stage} learning made {broken} infinite or not a number: it was rejected, the weights from before it kept"
         )
 
     def _parameters(self) -> list[tuple[str, Tensor]]:

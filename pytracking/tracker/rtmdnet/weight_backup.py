@@ -24,7 +24,7 @@ class WeightBackup:
         self.saved: list[Tensor] = []  # weight, bias, weight, bias, ... of the last backup
 
     def save(self) -> None:
-        """Keeps the weights of this moment, unless some are kept already."""
+        """Copies the present weights, unless a copy is held already."""
         if self.mode == "none" or self.held:
             return
         if not self.saved:
@@ -34,7 +34,7 @@ class WeightBackup:
         self.held = True
 
     def restore(self) -> None:
-        """Brings the kept weights back, if there are any, and forgets that they were kept."""
+        """Restores the copy, if one is held."""
         if not self.held:
             return
         for saved, parameter in zip(self.saved, self._parameters(), strict=True):
