@@ -55,8 +55,8 @@ PROCESSING = DimpProcessing(
 )
 #: what the tracker does differently on this network than on the published ones, see docs/training.md
 TRACKER = {
-    "image_sample_size": 224,  # targets appear as large as in training, with less around them: faster, and no worse
-    "search_area_scale": 3.94,
+    "image_sample_size": 256,
+    "search_area_scale": 4.5,
     "box_refinement_space": "edges",
     "box_refinement_step_length": 0.1,  # of an energy, whose gradients are larger than those of an overlap
     "interpolate_peak": True,
