@@ -68,7 +68,7 @@ class DimpTracker(LearnsBeside, StagedTracker):
 
     def make_learner(self) -> OnlineLearner:
         """The learner of the update stage."""
-        return make_descent_learner(self.params, self.network.classifier.filter_optimizer)
+        return make_descent_learner(self.params, self.network)
 
     @in_own_threads
     @torch.no_grad()

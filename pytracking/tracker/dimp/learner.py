@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ltr.errors import UserError
 from ltr.models.target_classifier import FilterObjective, FilterOptimizer
+from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.tracker.dimp.params import DimpParams
 
 
@@ -123,10 +124,10 @@ class MovingAverageLearner(OnlineLearner):
         return self.learner.report()
 
 
-def make_descent_learner(params: DimpParams, optimizer: FilterOptimizer) -> OnlineLearner:
-    """The learner that the parameters describe; ``optimizer`` is the network's own."""
+def make_descent_learner(params: DimpParams, network: DiMPNet) -> OnlineLearner:
+    """The learner that the parameters describe; steepest descent is the network's own."""
     if params.learner == "steepest_descent":
-        learner: OnlineLearner = SteepestDescentLearner(optimizer)
+        learner: OnlineLearner = SteepestDescentLearner(network.classifier.filter_optimizer)
     elif params.learner == "gradient_descent":
         learner = GradientDescentLearner(params.step_length * params.step_factor)
     else:
