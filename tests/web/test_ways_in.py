@@ -92,6 +92,22 @@ def test_the_camera_of_the_browser_with_its_latency(open_page):
     page.wait(lambda: page.state(first_box) == drawn, "the first frame is to be shown with the box that was drawn")
 
 
+def test_nothing_can_be_drawn_on_before_the_camera_is_open(open_page):
+    page = open_page(permissions=["camera"], **FAST)
+    page.choose_demo("bird")
+    page.evaluate(
+        """() => {
+          const devices = navigator.mediaDevices, open = devices.getUserMedia.bind(devices);
+          devices.getUserMedia = (wish) => new Promise((go) => { window.letOpen = go; }).then(() => open(wish));
+        }"""
+    )
+    page.click("#camera")
+    page.until("state.video?.kind === 'camera'")
+    assert page.state("state.picture === null")
+    page.evaluate("() => window.letOpen()")
+    page.until("state.picture")
+
+
 def test_without_a_camera_the_video_stays(open_page):
     page = open_page(**FAST)
     page.choose_demo("bird")

@@ -14,7 +14,7 @@ import { drawStage, stage } from "./stage.js";
 import { boxOf, drawTargets, nextId, place, selected, targetColour } from "./targets.js";
 import { abandon, addTarget, beginCorrection, correct, removeTarget, start, step, stop } from "./tracking.js";
 import { choose, chosen, listTrackers, titleOf } from "./trackers.js";
-import { filmStrip, follow, look, move, onView, redraw, show, stageFocus, videoLength } from "./viewer.js";
+import { filmStrip, follow, look, move, onView, redraw, show, showPictureOf, stageFocus, videoLength } from "./viewer.js";
 
 const timeline = new Timeline(at("timeline"), look);
 const boxFields = ["x", "y", "w", "h"].map((name) => at(`box-${name}`));
@@ -159,6 +159,7 @@ async function chooseCamera() {
   abandon();
   setBoxes([], 0);
   state.video = { id: "camera", kind: "camera", title: "camera", length: null };
+  showPictureOf(0, null); // until the camera is open there is nothing to draw on: such a box would be of the last video
   mark();
   try {
     await openCamera();
