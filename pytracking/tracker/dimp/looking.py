@@ -55,11 +55,14 @@ class LooksForTarget:
     def wide_patch_size(self) -> np.ndarray | None:
         """(h, w) of the second look, pixels; None where there is none.
 
+        Rounded up to pairs of cells more than the first, so that a target in the middle meets the filter in one way.
         A cosine window says that the target is near, which a wider look would contradict.
         """
         side = self.params.wide_sample_size
-        wider = side is not None and side > self.patch_size.max() and not self.params.window_output
-        return np.full(2, side) if wider else None
+        if side is None or side <= self.patch_size.max() or self.params.window_output:
+            return None
+        pair = 2 * self.cell_pixels
+        return self.patch_size + (np.ceil((side - self.patch_size) / pair) * pair).astype(int)
 
     def look(self, image: np.ndarray) -> Generator[Tensor, dict[str, Tensor], Sight]:
         """The best sight of the target; patches to send through the network are yielded."""
