@@ -27,6 +27,7 @@ CPU_PROVIDER = "CPUExecutionProvider"
 FIRST_RUNS = 3  # of each way, before one is preferred; the first of them warms up and does not count
 PROBE_EVERY = 40  # least runs between two trials of a way that is not the fastest
 TRIAL_SHARE = 0.05  # most of all time that trials may take: on a busy machine one of them can take as long as 30 runs
+HOPELESS = 3  # times the best way's time: one such run is trial enough, warm or not
 REMEMBERED = 5  # last times of each way, whose median counts
 SMALL_GRAPH = 20 * 2**20  # bytes: threads of a smaller one wait so often and so briefly that sleeping costs too much
 
@@ -82,11 +83,15 @@ class WayChoice:
         self._runs[way] += 1
         self._since_trial += 1
         self._seconds_since += seconds
-        if self._runs[way] > 1:
+        best_times = self._times[self.best]
+        hopeless = way != self.best and bool(best_times) and seconds > HOPELESS * statistics.median(best_times)
+        if self._runs[way] > 1 or hopeless:
             self._times[way].append(seconds)
         if not self._waiting:
             return
         self._waiting.pop(0)
+        if hopeless:
+            self._waiting = [each for each in self._waiting if each != way]
         self._since_trial, self._seconds_since = 0, 0.0
         known = [way for way, times in enumerate(self._times) if times]
         self.best = min(known, key=lambda way: statistics.median(self._times[way]), default=0)
@@ -114,11 +119,11 @@ class AdaptiveSession:
         least: int = 1,
         short: bool = False,
     ) -> None:
-        self._ways = []
-        if threads > 1 and not short or provider != CPU_PROVIDER:
-            self._ways.append(make_session(graph, threads, spinning=len(graph) < SMALL_GRAPH, provider=provider))
+        self._ways = []  # the safest first: on a busy machine a run with several threads can take as long as ten others
         if provider == CPU_PROVIDER:
             self._ways.append(make_session(graph, 1))
+        if threads > 1 and not short or provider != CPU_PROVIDER:
+            self._ways.append(make_session(graph, threads, spinning=len(graph) < SMALL_GRAPH, provider=provider))
         self._batched, self._least, self._short = batched, least, short
         self._threads, self._pool = 1, None  # for parts of a batch
         if threads > 1 and provider == CPU_PROVIDER and batched:
@@ -160,7 +165,7 @@ class AdaptiveSession:
         return results
 
     def _run_here(self, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
-        return self._ways[-1].run(self.outputs, inputs)  # the last session has one thread
+        return self._ways[0].run(self.outputs, inputs)  # on a CPU it has one thread
 
     def _run_in_parts(self, inputs: dict[str, np.ndarray], parts: int) -> list[np.ndarray]:
         split = {name: np.array_split(inputs[name], parts) for name in self._batched}

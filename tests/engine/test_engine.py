@@ -174,6 +174,12 @@ def test_the_first_run_of_a_way_does_not_count():
     assert choice.best == 0
 
 
+def test_one_run_that_takes_far_too_long_is_trial_enough():
+    choice = WayChoice(2)
+    assert run(choice, [1.0, 60.0], 3 * FIRST_RUNS).count(1) == 1
+    assert choice.best == 0
+
+
 def test_trials_that_take_long_are_rare():
     choice = WayChoice(2)
     times = [1.0, 60.0]
