@@ -43,7 +43,7 @@ def test_setting_trains_and_its_network_loads(name: str, tmp_path: Path) -> None
 
 
 def test_all_settings_are_there() -> None:
-    expected = {"dimp dimp18", "dimp dimp50", "dimp dimp50_got10k", "dimp dimp_mobile"}
+    expected = {"dimp dimp18", "dimp dimp50", "dimp dimp50_got10k", "dimp dimp_mobile", "dimp dimp_mobile_boxes"}
     assert expected | {"mdnet rtmdnet", "mdnet rtmdnet_small"} == set(setting_names())
 
 
@@ -126,6 +126,15 @@ def test_dimp_mobile_trains_its_upper_blocks_and_leaves_the_lower_ones(tmp_path:
     assert blocks == set(range(7, 14))
     assert not any("running_" in name for name in changed if name.startswith("feature_extractor"))  # statistics stay
     assert {"classifier", "bb_regressor"} <= {name.split(".")[0] for name in changed}
+
+
+def test_dimp_mobile_boxes_trains_the_box_head_alone(tmp_path: Path) -> None:
+    start = train("dimp", "dimp_mobile", smoke_options(tmp_path / "start"))
+    options = smoke_options(tmp_path / "boxes", epochs=2)
+    trained = read_checkpoint(train("dimp", "dimp_mobile_boxes", options, init=start)).net
+    before = read_checkpoint(start).net
+    changed = {name.split(".")[0] for name, value in trained.items() if not torch.equal(value, before[name])}
+    assert changed == {"bb_regressor"}
 
 
 @pytest.mark.parametrize("fails", [False, True])

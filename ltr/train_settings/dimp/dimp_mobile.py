@@ -13,7 +13,7 @@ from pathlib import Path
 
 from torch import nn
 
-from ltr.actors.dimp import DimpActor
+from ltr.actors.dimp import DimpActor, DimpLossWeights
 from ltr.admin.environment import training_path
 from ltr.admin.initial_weights import load_backbone_weights, near_identity_head, near_identity_initializer
 from ltr.data.augmentation import Augmentation
@@ -95,14 +95,7 @@ def build(options: RunOptions) -> TrainingPlan:
     training = [folder for folder in folders if folder not in validation]
     epochs = options.epochs or amounts.epochs
     return TrainingPlan(
-        actor=DimpActor(
-            network,
-            train_frames=TRAIN_FRAMES,
-            label_sigma=0.9,
-            proposals=32,
-            overlap_window=192,
-            box_loss="density",
-        ),
+        actor=make_actor(network),
         examples=FeatureCache(training),
         validation=FeatureCache(validation) if validation else None,
         parameter_groups=parameter_groups(network),
@@ -113,6 +106,19 @@ def build(options: RunOptions) -> TrainingPlan:
         learning_rate_factor=cosine_decay(epochs),
         gradient_clip=50.0,
         frozen=[network.feature_extractor],
+    )
+
+
+def make_actor(network: DiMPNet, weights: DimpLossWeights | None = None) -> DimpActor:
+    """Trains filters on two frames of an example, and boxes as a density."""
+    return DimpActor(
+        network,
+        train_frames=TRAIN_FRAMES,
+        label_sigma=0.9,
+        proposals=32,
+        overlap_window=192,
+        weights=weights,
+        box_loss="density",
     )
 
 
