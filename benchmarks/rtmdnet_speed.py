@@ -137,8 +137,15 @@ class TimedTracker:
 
         tracker.learner.update_regularly = timed
 
-    def track(self, images: list[np.ndarray]) -> None:
-        self.frames += [thread_seconds(lambda shown=image: self.tracker.track(shown)) for image in images]
+    def track(self, image: np.ndarray) -> None:
+        self.frames.append(thread_seconds(lambda: self.tracker.track(image)))
+
+
+def track_in_turns(trackers: dict[str, TimedTracker], images: list[np.ndarray]) -> None:
+    """Frame by frame, so that other jobs slow all trackers down alike."""
+    for image in images:
+        for tracker in trackers.values():
+            tracker.track(image)
 
 
 def print_ratios(what: str, trackers: dict[str, TimedTracker]) -> None:
@@ -181,13 +188,11 @@ def benchmark_track(spec: str, frames: int, late: int, every: int) -> None:
         if (number + every // 2) % every:  # the cost grows with P's rank alone, so blocks in between may be left out
             remember_more(trackers[RLS].tracker, params.update_iterations)
             continue
-        for tracker in trackers.values():
-            tracker.track(images[start : start + block])
+        track_in_turns(trackers, images[start : start + block])
     print_ratios(f"frames 1 to {frames}", trackers)
     if late > frames:
         remember_more(trackers[RLS].tracker, (late - frames) // block * params.update_iterations)
-        for tracker in trackers.values():
-            tracker.track(images[1 : 1 + 2 * block])
+        track_in_turns(trackers, images[1 : 1 + 2 * block])
         print_ratios(f"frames {late} to {late + 2 * block}", trackers)
 
 

@@ -174,12 +174,17 @@ def wide_learner(**changes) -> RlsHeadLearner:
 
 @pytest.mark.parametrize("decay", ["preconditioned", "plain"])
 def test_a_layer_of_long_rows_equals_the_naive_algorithm(decay):
-    learner = wide_learner(decay=decay)
+    """In the first stage P knows nothing; the others use the coordinates of span_coordinates.py. The occasional stage
+    in between is plain and goes on with their momentum."""
+    learner = wide_learner(decay=decay, shared_momentum=True, weight_backup="none")
     naive = NaiveLearner(learner.head, learner.params, rls=True)
-    for number in range(4):  # in the first stage P knows nothing, the others use the coordinates of span_coordinates.py
+    for number, name in enumerate(["regular", "regular", "regular", "occasional", "regular", "regular"]):
         learner.rng = np.random.default_rng(number)
-        learner.update_regularly(*make_samples(number, WIDE))
-        naive.learn("regular", make_samples(number, WIDE), number, 4, RATES["regular_rate"])
+        stage = learner.update_regularly if name == "regular" else learner.update_occasionally
+        stage(*make_samples(number, WIDE))
+        naive.momenta[name] = naive.momenta["regular"]
+        naive.learn(name, make_samples(number, WIDE), number, 4, RATES[f"{name}_rate"])
+        naive.momenta["regular"] = naive.momenta[name]
     for layer, other in zip(learner.head.layers, naive.layers, strict=True):
         torch.testing.assert_close(layer.weight.data, other.weight.data, rtol=1e-9, atol=1e-9)
     g = torch.randn(5, WIDE + 1, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
