@@ -112,13 +112,18 @@ def test_e2e_released_run(e2e_run, released_tracker, sequences_dir, monkeypatch)
 def record_calls(tracker, monkeypatch) -> list[list]:
     """Kind of learning, positives, negatives and iterations of every stage, as the golden run lists them."""
     calls: list[list] = []
-    original = tracker_module.RtmdnetTracker.learner_class._learn
+    learner_class = tracker_module.RtmdnetTracker.learner_class
 
-    def recorded(learner, positives, negatives, stage):
-        report = original(learner, positives, negatives, stage)
-        kind = "sgd" if stage.momentum is learner._occasional else "owm"
-        calls.append([kind, len(positives), len(negatives), report.iterations])
-        return report
+    def record(kind: str, name: str) -> None:
+        original = getattr(learner_class, name)
 
-    monkeypatch.setattr(tracker_module.RtmdnetTracker.learner_class, "_learn", recorded)
+        def recorded(learner, positives, negatives):
+            report = original(learner, positives, negatives)
+            calls.append([kind, len(positives), len(negatives), report.iterations])
+            return report
+
+        monkeypatch.setattr(learner_class, name, recorded)
+
+    for kind, name in (("owm", "learn_initially"), ("owm", "update_regularly"), ("sgd", "update_occasionally")):
+        record(kind, name)
     return calls
