@@ -16,7 +16,7 @@ from ltr.checkpoint import save_checkpoint
 from ltr.models.tracking.mdnet import mdnet
 from ltr.overlap import overlap
 from pytracking.parameter.rls_rtmdnet import reference
-from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
+from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RLSRtmdnetTracker
 from pytracking.tracker.rtmdnet import rtmdnet as tracker_module
 from pytracking.tracker.rtmdnet.first_frame import BOX_SAMPLES, CLOSE_NEGATIVES, POSITIVES, SceneSamples
 from pytracking.tracker.rtmdnet.scene import replica_scenes
@@ -72,7 +72,7 @@ def released_tracker(e2e_run, filler, tmp_path, monkeypatch):
     save_checkpoint(file, network.state_dict(), {"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": {}}, {})
     params = reference.parameters()
     params.network_file, params.device, params.draw_last_layer = file, "cpu", False
-    tracker = RlsRtmdnetTracker(params)
+    tracker = RLSRtmdnetTracker(params)
     tracker.network.layers.fc5[0].p = config["dropout_p"]
 
     def legacy_randomness(seed: int) -> None:

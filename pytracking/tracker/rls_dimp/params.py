@@ -9,7 +9,7 @@ from pytracking.tracker.dimp.params import DimpParams
 
 
 @dataclass(kw_only=True, slots=True)
-class RlsDimpParams(DimpParams):
+class RLSDimpParams(DimpParams):
     """The paper's RLS-DiMP for short-term benchmarks; parameter files state what they change."""
 
     learner: Literal["rls", "exact"] = compared("rls")  # the paper's, or every position in the normal equations
