@@ -25,8 +25,8 @@ from ltr.models.inference import prepare_for_inference
 from ltr.models.tracking.dimpnet import dimpnet50, dimpnet_mobile
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import DimpParams
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
-from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
+from pytracking.tracker.rls_dimp.rls_dimp import RLSDimpTracker
 
 PYTRACKING = Path(__file__).parents[1] / "tests" / "golden" / "data" / "bench" / "tracker_fps.json"
 FLOOR = ("backbone", "classification features", "IoU-Net convolutions")
@@ -75,7 +75,7 @@ def main() -> None:
     if args.tracker == "dimp":
         tracker = DimpTracker(DimpParams(**common), network)
     else:
-        tracker = RlsDimpTracker(RlsDimpParams(**common), network)
+        tracker = RLSDimpTracker(RLSDimpParams(**common), network)
     watch = Stopwatch(time.perf_counter if args.clock == "wall" else time.process_time)
     run(tracker, watch, args.frames)
     report(watch.frames, args)

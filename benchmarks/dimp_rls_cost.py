@@ -27,8 +27,8 @@ from ltr.models.tracking.dimpnet import dimpnet50
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.learner import GradientDescentLearner, OnlineLearner
 from pytracking.tracker.dimp.params import AugmentationParams, DimpParams
-from pytracking.tracker.rls_dimp.learner import RlsLearner, VirtualInput
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.learner import RLSLearner, VirtualInput
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 from rls_ext import InverseCorrelation
 
 MIB = 2**20
@@ -54,8 +54,8 @@ def main() -> None:
     frame = time_frame(tracker, clock, args.repetitions)
     problem = tracker.network.objective(torch.randn(50, 512, 18, 18) / 90, torch.full((50, 4), 100.0), None)
     bgd = GradientDescentLearner(3e-2)
-    budget = int(RlsDimpParams().p_memory_mib * MIB)
-    rls = RlsLearner(3e-2, delta=0.1, beta=1.0, block_input=VirtualInput(), memory_budget=budget)
+    budget = int(RLSDimpParams().p_memory_mib * MIB)
+    rls = RLSLearner(3e-2, delta=0.1, beta=1.0, block_input=VirtualInput(), memory_budget=budget)
     for learner in (bgd, rls):
         learner.start(tracker.filters, torch.Generator())
     print(f"p = {tracker.filters.numel()}, {args.threads} threads, {args.clock} clock, {args.repetitions} rounds")

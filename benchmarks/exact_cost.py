@@ -19,7 +19,7 @@ import torch
 from dimp_rls_cost import MIB, make_tracker, resident_bytes, time_frame
 
 from pytracking.evaluation import Tracker, get_dataset
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 from pytracking.tracker.rls_dimp.rls_dimp import make_rls_learner
 from pytracking.utils.device import wanted_engine
 
@@ -73,7 +73,7 @@ def compare_updates(rounds: int, clock: Callable[[], float]) -> None:
     weights = torch.full((50,), 1 / 50)
     problem = tracker.network.objective(torch.randn(50, 512, 18, 18) / 90, torch.full((50, 4), 100.0), weights)
     taken, filters, peak = np.empty((rounds, 2)), tracker.filters, 0
-    learners = [make_rls_learner(RlsDimpParams(learner=name)) for name in ("rls", "exact")]
+    learners = [make_rls_learner(RLSDimpParams(learner=name)) for name in ("rls", "exact")]
     learners[0].start(filters, torch.Generator())
     before = resident_bytes()
     learners[1].start(filters, torch.Generator())

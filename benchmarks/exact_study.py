@@ -19,6 +19,7 @@ from training_validation_table import SEQUENCES, validation_sequences
 
 from pytracking.analysis.evaluate import evaluate
 from pytracking.analysis.statistics import compare_paired
+from pytracking.analysis.tables import Number, Table
 from pytracking.evaluation import Tracker, get_dataset
 from pytracking.evaluation.environment import apply_flags
 from pytracking.evaluation.running import run_dataset
@@ -79,11 +80,11 @@ def scores_of(sequences: list[Sequence], seeds: int, network: str) -> tuple[list
     return names, shaped.transpose(1, 2, 0), np.array(counts)
 
 
-def table(title: str, names: list[str], values: np.ndarray, counts: np.ndarray) -> str:
+def table(title: str, names: list[str], values: np.ndarray, counts: np.ndarray) -> Table:
     """Means over sequences, and exact minus each other learner, paired over sequences."""
     seeds = f"{counts.min()} to {counts.max()} seeds" if np.ptp(counts) else f"{counts[0]} seeds"
-    lines = [f"**{title}**: {len(names)} sequences, {seeds}", ""]
-    lines += ["| | AUC | precision | exact minus it, AUC | 95 % | better on | p |", "|---|---|---|---|---|---|---|"]
+    header = ["", "AUC", "precision", "exact minus it, AUC", "95 %", "better on", "p"]
+    result = Table(f"{title}: {len(names)} sequences, {seeds}", header)
     for place, label in enumerate(LEARNERS):
         cells = [f"{values[place, measure].mean():.3f}" for measure in range(2)]
         if label == "exact":
@@ -91,17 +92,17 @@ def table(title: str, names: list[str], values: np.ndarray, counts: np.ndarray) 
         else:
             gap = compare_paired(values[0, 0], values[place, 0])
             cells += [f"{gap.difference:+.3f}", gap.interval, f"{gap.wins} of {len(names)}", f"{gap.p_value:.3f}"]
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        result.rows.append([label, *cells])
+    return result
 
 
-def by_sequence(names: list[str], values: np.ndarray, counts: np.ndarray) -> str:
+def by_sequence(names: list[str], values: np.ndarray, counts: np.ndarray) -> Table:
     """AUC of each learner on each sequence."""
-    lines = ["| AUC | seeds | " + " | ".join(LEARNERS) + " |", "|---|---" + "|---" * len(LEARNERS) + "|"]
+    result = Table("AUC", ["sequence", "seeds", *LEARNERS])
     for place, name in enumerate(names):
-        cells = " | ".join(f"{value:.3f}" for value in values[:, 0, place])
-        lines.append(f"| {name} | {counts[place]} | {cells} |")
-    return "\n".join(lines)
+        cells = [Number(float(value), decimals=3) for value in values[:, 0, place]]
+        result.rows.append([name, int(counts[place]), *cells])
+    return result
 
 
 def report(args: argparse.Namespace) -> int:
@@ -114,13 +115,13 @@ def report(args: argparse.Namespace) -> int:
         found = scores_of(sequences_of(args.sequences, kind), args.seeds, args.network)
         if found[0]:
             columns.append(found)
-            parts.append(table({"real": "real sequences", "demo": "demo"}[kind], *found))
+            parts.append(table({"real": "real sequences", "demo": "demo"}[kind], *found).render("markdown"))
     if not columns:
         raise SystemExit("error: nothing is complete yet: benchmarks/exact_study.py run")
     everything = tuple(sum((list(found[0]) for found in columns), [])), *(
         np.concatenate([found[place] for found in columns], axis=-1) for place in (1, 2)
     )
-    parts += [table("all", *everything), by_sequence(*everything)]
+    parts += [each.render("markdown") for each in (table("all", *everything), by_sequence(*everything))]
     parts.append(
         "Intervals: 95 %, bootstrap over sequences, of means over seeds; p: sign flips over sequences. Three "
         "comparisons are made on each set and none is corrected: by Bonferroni's rule p < 0.017 would be needed for "

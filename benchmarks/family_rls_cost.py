@@ -24,9 +24,9 @@ from pytracking.tracker.atom.objective import AtomObjective
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.learner import GradientDescentLearner
 from pytracking.tracker.dimp.params import AugmentationParams
-from pytracking.tracker.rls_atom.params import RlsAtomParams
-from pytracking.tracker.rls_dimp.learner import RlsLearner, VirtualInput
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_atom.params import RLSAtomParams
+from pytracking.tracker.rls_dimp.learner import RLSLearner, VirtualInput
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 FAMILIES = {  # tracker, parameters, network, frames between regular updates
     "prdimp": (DimpTracker, prdimp50, lambda: klcedimpnet50(filter_size=4), 20),
@@ -52,8 +52,8 @@ def main() -> None:
         problem, filters = full_problem(tracker), tracker.filters
         print(f"{family}: p = {filters.numel()}, frame without update {1e3 * frame:.1f} ms ({args.clock} clock)")
         bgd = GradientDescentLearner(1e-6)
-        budget = int((RlsAtomParams if family == "atom" else RlsDimpParams)().p_memory_mib * MIB)
-        rls = RlsLearner(1e-6, delta=1.0, beta=1.0, block_input=VirtualInput(), memory_budget=budget)
+        budget = int((RLSAtomParams if family == "atom" else RLSDimpParams)().p_memory_mib * MIB)
+        rls = RLSLearner(1e-6, delta=1.0, beta=1.0, block_input=VirtualInput(), memory_budget=budget)
         for learner in (bgd, rls):
             learner.start(filters, torch.Generator())
         fill(rls.inverse)

@@ -26,8 +26,8 @@ from ltr.checkpoint import save_checkpoint
 from ltr.models.tracking.mdnet import mdnet
 from pytracking.parameter.rls_rtmdnet import default
 from pytracking.parameter.rtmdnet import simple
-from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
-from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
+from pytracking.tracker.rls_rtmdnet.rls_learner import RLSHeadLearner
+from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RLSRtmdnetTracker
 from pytracking.tracker.rtmdnet.frame_memory import FrameMemory, SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner, LearningReport
@@ -46,7 +46,7 @@ def thread_seconds(action: Callable[[], object]) -> float:
     return time.thread_time() - started
 
 
-def teach(learner: RlsHeadLearner, rank: int) -> None:
+def teach(learner: RLSHeadLearner, rank: int) -> None:
     """Brings every P to a rank with random inputs around a common mean, as virtual inputs are."""
     generator = torch.Generator().manual_seed(1)
     for inverse in learner.inverses:
@@ -58,7 +58,7 @@ def teach(learner: RlsHeadLearner, rank: int) -> None:
 
 def make_learners() -> dict[str, HeadLearner]:
     learners = {}
-    for name, kind, module in ((SIMPLE, HeadLearner, simple), (RLS, RlsHeadLearner, default)):
+    for name, kind, module in ((SIMPLE, HeadLearner, simple), (RLS, RLSHeadLearner, default)):
         torch.manual_seed(0)
         layers = [nn.Linear(FEATURES, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 2)]
         head = ClassifierHead(layers, 0.5, torch.Generator().manual_seed(0))
@@ -109,7 +109,7 @@ def moving_target(count: int) -> list[np.ndarray]:
 def make_tracker(kind: type[RtmdnetTracker], spec: str) -> RtmdnetTracker:
     torch.manual_seed(0)
     constructor = {"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": {"spec": spec}}
-    params = (default if kind is RlsRtmdnetTracker else simple).parameters()
+    params = (default if kind is RLSRtmdnetTracker else simple).parameters()
     params.device = "cpu"
     params.success_threshold = -float("inf")  # random weights: every frame counts as found, all updates are regular
     with tempfile.TemporaryDirectory() as folder:
@@ -137,8 +137,15 @@ class TimedTracker:
 
         tracker.learner.update_regularly = timed
 
-    def track(self, images: list[np.ndarray]) -> None:
-        self.frames += [thread_seconds(lambda shown=image: self.tracker.track(shown)) for image in images]
+    def track(self, image: np.ndarray) -> None:
+        self.frames.append(thread_seconds(lambda: self.tracker.track(image)))
+
+
+def track_in_turns(trackers: dict[str, TimedTracker], images: list[np.ndarray]) -> None:
+    """Frame by frame, so that other jobs slow all trackers down alike."""
+    for image in images:
+        for tracker in trackers.values():
+            tracker.track(image)
 
 
 def print_ratios(what: str, trackers: dict[str, TimedTracker]) -> None:
@@ -172,7 +179,7 @@ def benchmark_track(spec: str, frames: int, late: int, every: int) -> None:
     images = moving_target(frames + 1)
     trackers = {
         SIMPLE: TimedTracker(make_tracker(RtmdnetTracker, spec), images[0]),
-        RLS: TimedTracker(make_tracker(RlsRtmdnetTracker, spec), images[0]),
+        RLS: TimedTracker(make_tracker(RLSRtmdnetTracker, spec), images[0]),
     }
     params = trackers[RLS].tracker.params
     block = params.update_interval  # one regular update in each block
@@ -181,18 +188,16 @@ def benchmark_track(spec: str, frames: int, late: int, every: int) -> None:
         if (number + every // 2) % every:  # the cost grows with P's rank alone, so blocks in between may be left out
             remember_more(trackers[RLS].tracker, params.update_iterations)
             continue
-        for tracker in trackers.values():
-            tracker.track(images[start : start + block])
+        track_in_turns(trackers, images[start : start + block])
     print_ratios(f"frames 1 to {frames}", trackers)
     if late > frames:
         remember_more(trackers[RLS].tracker, (late - frames) // block * params.update_iterations)
-        for tracker in trackers.values():
-            tracker.track(images[1 : 1 + 2 * block])
+        track_in_turns(trackers, images[1 : 1 + 2 * block])
         print_ratios(f"frames {late} to {late + 2 * block}", trackers)
 
 
 def benchmark_memory(spec: str) -> None:
-    tracker = make_tracker(RlsRtmdnetTracker, spec)
+    tracker = make_tracker(RLSRtmdnetTracker, spec)
     tracker.initialize(moving_target(1)[0], {"init_bbox": BOX, "seed": 0})
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak resident memory after the first frame, {spec} network: {peak:.0f} MiB")

@@ -20,6 +20,7 @@ import numpy as np
 from ltr.dataset.split import read_split
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.statistics import compare_paired
+from pytracking.analysis.tables import Number, Table
 from pytracking.evaluation.datasets.folder import load_sequence
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.sequence import Sequence
@@ -62,40 +63,36 @@ def runs_of(name: str, runs: int) -> list[Tracker]:
     return trackerlist(folder, parameters, range(runs) if seeded else None, display_name=name)
 
 
-def table(evaluation: Evaluation) -> str:
-    """Markdown: a row for each tracker, best AUC first."""
+def table(evaluation: Evaluation) -> Table:
+    """A row for each tracker, best AUC first."""
     rows = []
     for scores in evaluation.trackers:
         summary = evaluation.summary(scores)
         measures = (summary.auc, summary.precision, summary.normalised_precision)
-        auc, precision, normalised = (float(np.mean(value)) for value in measures)
-        line = f"| {scores.name} | {auc:.3f} | {precision:.3f} | {normalised:.3f} | {scores.frames_per_second:.1f} |"
-        rows.append((auc, line))
-    lines = ["| tracker | AUC | precision | norm. precision | frames/s |", "|---|---|---|---|---|"]
-    return "\n".join(lines + [line for _, line in sorted(rows, reverse=True)])
+        numbers = [Number(float(np.mean(value)), decimals=3) for value in measures]
+        rows.append([scores.name, *numbers, Number(scores.frames_per_second, decimals=1)])
+    rows.sort(key=lambda row: -row[1].value)
+    return Table("all sequences", ["tracker", "AUC", "precision", "norm. precision", "frames/s"], rows)
 
 
-def differences(evaluation: Evaluation) -> str:
-    """Markdown: the first tracker's AUC minus that of each other, on the same sequences."""
+def differences(evaluation: Evaluation) -> Table:
+    """The first tracker's AUC minus that of each other, on the same sequences."""
     first, *others = evaluation.trackers
-    lines = [f"| {first.name} minus | AUC | 95 % interval | better on | p |", "|---|---|---|---|---|"]
+    result = Table(f"{first.name} minus another", ["other", "AUC", "95 % interval", "better on", "p"])
     for other in others:
         gap = compare_paired(*(evaluation.sequence_scores(scores).mean(axis=0) for scores in (first, other)))
         interval = f"{gap.low:+.3f} … {gap.high:+.3f}"
-        lines.append(f"| {other.name} | {gap.difference:+.3f} | {interval} | {gap.wins} | {gap.p_value:.3f} |")
-    return "\n".join(lines)
+        result.rows.append([other.name, f"{gap.difference:+.3f}", interval, gap.wins, Number(gap.p_value, decimals=3)])
+    return result
 
 
-def table_by_sequence(evaluation: Evaluation) -> str:
-    """Markdown: AUC of every tracker on every sequence."""
-    lines = [
-        "| sequence | " + " | ".join(scores.name for scores in evaluation.trackers) + " |",
-        "|---" * (len(evaluation.trackers) + 1) + "|",
-    ]
+def table_by_sequence(evaluation: Evaluation) -> Table:
+    """AUC of every tracker on every sequence."""
+    result = Table("AUC", ["sequence", *(scores.name for scores in evaluation.trackers)])
     columns = [evaluation.sequence_scores(scores).mean(axis=0) for scores in evaluation.trackers]
     for place, name in enumerate(evaluation.names):
-        lines.append(f"| {name} | " + " | ".join(f"{column[place]:.3f}" for column in columns) + " |")
-    return "\n".join(lines)
+        result.rows.append([name, *(Number(float(column[place]), decimals=3) for column in columns)])
+    return result
 
 
 def main() -> int:
@@ -122,7 +119,8 @@ def main() -> int:
     evaluation = evaluate(trackers, sequences, cache=False)
     frames = sum(len(sequence.frames) for sequence in sequences)
     head = f"{len(sequences)} sequences, {frames} frames, {platform.machine()}, {os.cpu_count()} cores"
-    text = "\n\n".join([head, table(evaluation), differences(evaluation), table_by_sequence(evaluation)]) + "\n"
+    tables = table(evaluation), differences(evaluation), table_by_sequence(evaluation)
+    text = "\n\n".join([head, *(each.render("markdown") for each in tables)]) + "\n"
     print(text)
     if args.output:
         write_text(args.output, text)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pytracking.analysis.tables import Cell, Number, Table
 from pytracking.evaluation import SequenceList, Tracker
 from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.evaluation.results import is_complete, read_times, times_file
@@ -15,7 +16,7 @@ from pytracking.utils.threads import thread_variables, threads_of_each
 
 from .selection import Job
 
-BYTES_A_FRAME = 50  # boxes, time and score of one frame as text
+BYTES_PER_FRAME = 50  # boxes, time and score of one frame as text
 PROBE_FRAMES = 45  # two of DiMP's updates, which come every 20th frame
 PROBE_SEQUENCES = 3
 PROBE_SECONDS = 10.0  # on each of them; a slow tracker's speed shows in fewer frames
@@ -128,27 +129,23 @@ def total_hours(plans: list[TrackerPlan], workers: int) -> float | None:
     return sum(plan.seconds or 0.0 for plan in plans) / workers / 3600.0
 
 
-def plan_table(plans: list[TrackerPlan], problems: list[str], workers: int) -> str:
-    """The plan as text."""
-    head = f"{'dataset':<14} {'tracker':<22} {'to run':>8} {'frames':>12} {'done':>7} {'fps':>7} {'hours':>8}"
-    head += "  speed from"
-    lines = [head, "-" * len(head)]
+def plan_table(plans: list[TrackerPlan], problems: list[str], workers: int) -> Table:
+    """The plan, with its totals and what is missing below."""
+    table = Table("plan", ["dataset", "tracker", "to run", "frames", "done", "fps", "hours", "speed from"])
     for plan in plans:
-        fps = f"{1.0 / plan.speed.other_frames:7.1f}" if plan.speed else f"{'?':>7}"
-        hours = f"{plan.seconds / 3600.0:8.2f}" if plan.speed else f"{'?':>8}"
-        source = plan.speed.source if plan.speed else ("nothing to run" if not plan.sequence_runs else "not measured")
-        lines.append(
-            f"{plan.dataset:<14} {plan.label:<22} {plan.sequence_runs:8d} {plan.frames:12,d} {plan.done_runs:7d} "
-            f"{fps} {hours}  {source}"
+        cells: list[Cell] = ["?", "?", "not measured" if plan.sequence_runs else "nothing to run"]
+        if plan.speed:
+            fps, hours = 1.0 / plan.speed.other_frames, plan.seconds / 3600.0
+            cells = [Number(fps, decimals=1), Number(hours), plan.speed.source]
+        table.rows.append(
+            [plan.dataset, plan.label, plan.sequence_runs, f"{plan.frames:,d}", plan.done_runs, *cells]
         )
-    frames = sum(plan.frames for plan in plans)
-    hours = total_hours(plans, workers)
-    lines.append("-" * len(head))
-    lines.append(
+    frames, hours = sum(plan.frames for plan in plans), total_hours(plans, workers)
+    table.notes.append(
         f"{sum(plan.sequence_runs for plan in plans):,d} sequence-runs, {frames:,d} frames, "
-        f"{frames * BYTES_A_FRAME / 2**20:,.1f} MiB of results, "
+        f"{frames * BYTES_PER_FRAME / 2**20:,.1f} MiB of results, "
         + (f"{hours:.2f} hours with {workers} workers" if hours is not None else "hours unknown (see what is missing)")
     )
     if problems:
-        lines += ["", "missing:"] + [f"  - {problem}" for problem in dict.fromkeys(problems)]
-    return "\n".join(lines)
+        table.notes += ["", "missing:"] + [f"  - {problem}" for problem in dict.fromkeys(problems)]
+    return table

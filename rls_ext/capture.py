@@ -90,11 +90,11 @@ class LayerCapture:
         weights = seen.new_full((len(seen),), 1.0 / len(seen), dtype=torch.float32)
         return virtual_input_conv(
             F.pad(seen, sides, mode=mode),
-            _two(conv.kernel_size),
+            conv.kernel_size,
             weights,
-            _two(conv.stride),
+            conv.stride,
             0,
-            dilation=_two(conv.dilation),
+            dilation=conv.dilation,
             bias=conv.bias is not None,
         )
 
@@ -109,11 +109,6 @@ class LayerCapture:
             deltas[number] = deltas[number] + rows if number in deltas else rows  # a second backward of one graph adds
 
         output.register_hook(keep)
-
-
-def _two(values: tuple[int, ...]) -> tuple[int, int]:
-    height, width = values
-    return height, width
 
 
 def _refuse_unsupported(name: str, module: nn.Module) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor
 from .errors import HyperparameterError, ShapeError
 
 _Pair = tuple[int, int]
+_Sides = int | tuple[int, ...]  # one number for both, or height and width
 
 
 def virtual_input_linear(inputs: Tensor, bias: bool = True) -> Tensor:
@@ -31,12 +32,12 @@ def virtual_input_linear(inputs: Tensor, bias: bool = True) -> Tensor:
 
 def virtual_input_conv(
     features: Tensor,
-    kernel_size: int | tuple[int, int],
+    kernel_size: _Sides,
     weights: Tensor | None = None,
-    stride: int | tuple[int, int] = 1,
-    padding: int | tuple[int, int] | None = None,
+    stride: _Sides = 1,
+    padding: _Sides | None = None,
     *,
-    dilation: int | tuple[int, int] = 1,
+    dilation: _Sides = 1,
     bias: bool = False,
     rooted: bool = False,
 ) -> Tensor:
@@ -113,7 +114,7 @@ def _root_maps(weights: Tensor | None, rooted: bool, shape: tuple[int, int, int]
     return roots.expand(shape)
 
 
-def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
+def _pair(value: _Sides) -> _Pair:
     if isinstance(value, int):
         return value, value
     first, second = value

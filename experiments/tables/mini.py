@@ -21,7 +21,7 @@ RTMDNET_TRACKERS = {
     "simpleRT-MDNet": "rtmdnet:simple",
     "RLS-RTMDNet": "rls_rtmdnet:default",
 }
-# RT-MDNet learns online from thousands of boxes: a quarter of a second a frame on a CPU, so it gets the shorter ones.
+# RT-MDNet learns online from thousands of boxes: a quarter of a second per frame on a CPU, so it gets the shorter ones.
 RTMDNET_SEQUENCES = ("bird", "drone", "beetle", "lantern")
 METRICS = ("success", "precision", "norm_precision")
 

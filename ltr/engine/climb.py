@@ -17,7 +17,7 @@ from ltr.engine.onnx_file import GraphFile
 from ltr.engine.runtime import AdaptiveSession
 from ltr.models.bbreg import IoUNet
 from ltr.models.bbreg.bin_weights import LEVELS, Window
-from ltr.models.bbreg.box_head import folded_linears
+from ltr.models.bbreg.box_head import Ascent, folded_linears
 
 BINS = [bins for bins, _ in LEVELS for _ in range(2)]  # vertical and horizontal of each level, in this order
 TOTAL = sum(BINS)
@@ -70,24 +70,17 @@ class OnnxClimb:
         self._session = AdaptiveSession(graph, threads, batched=("place",), least=LEAST_BOXES, short=True)
 
     def __call__(
-        self,
-        maps: Sequence[np.ndarray],
-        windows: Sequence[Window],
-        place: np.ndarray,
-        space: str,
-        iterations: int,
-        lengths: np.ndarray,
-        decay: float,
+        self, maps: Sequence[np.ndarray], windows: Sequence[Window], place: np.ndarray, ascent: Ascent
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         inputs = {f"{level}_map": fmap for level, fmap in zip(LEVEL_NAMES, maps, strict=True)}
         place, values, extremes = self._session.run_arrays(
             {
                 "place": place,
-                "lengths": lengths.astype(np.float32),
-                "decay": np.array(decay, np.float32),
-                "iterations": np.array(iterations),
+                "lengths": ascent.lengths.astype(np.float32),
+                "decay": np.array(ascent.decay, np.float32),
+                "iterations": np.array(ascent.iterations),
                 **inputs,
-                **space_matrices(space),
+                **space_matrices(ascent.space),
                 **window_inputs(tuple(windows)),
             },
             len(place),

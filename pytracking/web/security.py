@@ -35,7 +35,7 @@ class Gate:
     """Lets in requests for a host it was started for, from its own pages, with the token where one is asked for.
 
     Args:
-        app: what stands behind it.
+        app: the application that it guards.
         hosts: names that the Host header may have.
         token: None asks for none. It comes as ``?token=`` once and as a cookie from then on.
     """

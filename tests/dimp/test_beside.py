@@ -8,8 +8,8 @@ import torch
 
 from ltr.engine import attach_engine
 from pytracking.tracker.dimp.dimp import DimpTracker
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
-from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
+from pytracking.tracker.rls_dimp.rls_dimp import RLSDimpTracker
 from pytracking.utils.threads import own_torch_threads
 
 OPTIONS = {
@@ -36,7 +36,7 @@ def torch_threads():
 
 
 def make(network, threads: int, **options) -> DimpTracker:
-    return RlsDimpTracker(RlsDimpParams(**OPTIONS, **options, cpu_threads=threads), network)
+    return RLSDimpTracker(RLSDimpParams(**OPTIONS, **options, cpu_threads=threads), network)
 
 
 class Slow:

@@ -13,8 +13,8 @@ from ltr.models.target_classifier import TargetObjective
 from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.tracker.dimp.learner import MovingAverageLearner
 from pytracking.tracker.rls_dimp.exact_learner import ExactLearner, quadratic_model
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
-from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
+from pytracking.tracker.rls_dimp.rls_dimp import RLSDimpTracker
 from tests.dimp.test_learners import few, kernels, patches, random_problem, seeds
 from tests.dimp.test_parameters import load
 from tests.dimp.test_tracker import ALWAYS_FOUND, HARD_NEGATIVE, SMALL, boxes, run
@@ -157,7 +157,7 @@ def test_parameter_files_differ_in_the_learner_alone(name: str) -> None:
 
 @pytest.mark.parametrize("situation", (ALWAYS_FOUND, HARD_NEGATIVE))
 def test_in_the_tracker(network: DiMPNet, frames: list[np.ndarray], situation: dict) -> None:
-    tracker = RlsDimpTracker(RlsDimpParams(**SMALL, **situation, learner="exact"), network)
+    tracker = RLSDimpTracker(RLSDimpParams(**SMALL, **situation, learner="exact"), network)
     outputs = run(tracker, frames)
     updates = sum(output["learner"]["updated"] for output in outputs)
     assert tracker.learner.later.steps == updates > 0
@@ -167,7 +167,7 @@ def test_in_the_tracker(network: DiMPNet, frames: list[np.ndarray], situation: d
 
 
 def test_a_moving_average_passes_samples_on(network: DiMPNet) -> None:
-    tracker = RlsDimpTracker(RlsDimpParams(**SMALL, learner="exact", ema_alpha=0.5), network)
+    tracker = RLSDimpTracker(RLSDimpParams(**SMALL, learner="exact", ema_alpha=0.5), network)
     assert isinstance(tracker.learner, MovingAverageLearner)
     problem, filters = random_problem(7)
     tracker.learner.start(filters, torch.Generator())

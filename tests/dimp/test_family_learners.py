@@ -14,7 +14,7 @@ from pytracking.tracker.atom.objective import AtomObjective, JointObjective
 from pytracking.tracker.dimp.guard import LOSS_LIMIT, find_fault
 from pytracking.tracker.dimp.learner import GradientDescentLearner, OnlineLearner
 from pytracking.tracker.rls_dimp.exact_learner import ExactLearner, quadratic_model
-from pytracking.tracker.rls_dimp.learner import RlsLearner, SampledBlock, VirtualInput
+from pytracking.tracker.rls_dimp.learner import RLSLearner, SampledBlock, VirtualInput
 
 few = settings(max_examples=8, deadline=None)
 seeds = st.integers(0, 2**31 - 1)
@@ -105,8 +105,8 @@ def test_linearised_residuals_of_the_density(loss: str, seed: int, kernel: int) 
     torch.testing.assert_close(found, total / scores.numel() ** 0.5, atol=1e-7, rtol=1e-6)
 
 
-def rls(step_length: float, delta: float) -> RlsLearner:
-    return RlsLearner(step_length, delta=delta, beta=1.0, block_input=VirtualInput(), dtype=torch.float64)
+def rls(step_length: float, delta: float) -> RLSLearner:
+    return RLSLearner(step_length, delta=delta, beta=1.0, block_input=VirtualInput(), dtype=torch.float64)
 
 
 @losses

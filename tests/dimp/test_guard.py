@@ -15,8 +15,8 @@ from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.guard import LOSS_LIMIT, UpdateGuard, find_fault
 from pytracking.tracker.dimp.learner import SteepestDescentLearner
 from pytracking.tracker.dimp.params import DimpParams
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
-from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
+from pytracking.tracker.rls_dimp.rls_dimp import RLSDimpTracker
 from tests.dimp.test_learners import random_problem, rls
 from tests.dimp.test_tracker import ALWAYS_FOUND, SMALL, boxes, run
 
@@ -25,7 +25,7 @@ COMMON = {**SMALL, **ALWAYS_FOUND, "net_opt_update_iter": 5}
 
 def make(network: DiMPNet, kind: str, step_length: float) -> DimpTracker:
     if kind == "rls":
-        return RlsDimpTracker(RlsDimpParams(**COMMON, step_length=step_length), network)
+        return RLSDimpTracker(RLSDimpParams(**COMMON, step_length=step_length), network)
     alpha = 0.5 if kind == "ema" else 1.0
     params = DimpParams(**COMMON, learner="gradient_descent", step_length=step_length, ema_alpha=alpha)
     return DimpTracker(params, network)

@@ -18,7 +18,7 @@ from pytracking.tracker.dimp.learner import (
 from pytracking.tracker.rls_dimp.learner import (
     BlockInput,
     ReleasedVirtualInput,
-    RlsLearner,
+    RLSLearner,
     SampledBlock,
     VirtualInput,
 )
@@ -62,8 +62,8 @@ def rows_for_p(
     return block_input.rows(problem, problem.scores(filters), filters.shape[-1], generator)
 
 
-def rls(step_length: float, delta: float, block_input: BlockInput | None = None, **options) -> RlsLearner:
-    return RlsLearner(
+def rls(step_length: float, delta: float, block_input: BlockInput | None = None, **options) -> RLSLearner:
+    return RLSLearner(
         step_length, delta=delta, beta=1.0, block_input=block_input or VirtualInput(), dtype=torch.float64, **options
     )
 

@@ -7,17 +7,17 @@ import torch
 
 from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.parameter.rls_dimp import block, default, half_precision, long_term, reference
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
-from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
+from pytracking.tracker.rls_dimp.rls_dimp import RLSDimpTracker
 from tests.dimp.test_tracker import HARD_NEGATIVE, SMALL, boxes, run
 
 FULL_SIZE = 8192  # length of DiMP-50's filter
 MIB = 2**20
 
 
-def started(params: RlsDimpParams, network: DiMPNet, size: int = FULL_SIZE) -> RlsDimpTracker:
+def started(params: RLSDimpParams, network: DiMPNet, size: int = FULL_SIZE) -> RLSDimpTracker:
     params.device, params.fallback_weights = "cpu", None
-    tracker = RlsDimpTracker(params, network)
+    tracker = RLSDimpTracker(params, network)
     tracker.learner.start(torch.zeros(1, size // 16, 4, 4), torch.Generator())
     return tracker
 
@@ -46,7 +46,7 @@ def test_variants_without_a_limit(network: DiMPNet) -> None:
 
 def test_a_distractor_in_every_frame_with_room_for_four_directions(network: DiMPNet, frames: list[np.ndarray]) -> None:
     few = 4 * (128 * 6 + 4 * 20) / MIB
-    tracker = RlsDimpTracker(RlsDimpParams(**SMALL, **HARD_NEGATIVE, p_memory_mib=few), network)
+    tracker = RLSDimpTracker(RLSDimpParams(**SMALL, **HARD_NEGATIVE, p_memory_mib=few), network)
     outputs = run(tracker, frames)
     reports = [output["learner"] for output in outputs]
     assert [report["rank"] for report in reports[:4]] == [1, 2, 3, 4]
@@ -57,7 +57,7 @@ def test_a_distractor_in_every_frame_with_room_for_four_directions(network: DiMP
 
 
 def test_nothing_changes_while_p_fits(network: DiMPNet, frames: list[np.ndarray]) -> None:
-    limited = run(RlsDimpTracker(RlsDimpParams(**SMALL, **HARD_NEGATIVE), network), frames)
-    exact = run(RlsDimpTracker(RlsDimpParams(**SMALL, **HARD_NEGATIVE, p_memory_mib=None), network), frames)
+    limited = run(RLSDimpTracker(RLSDimpParams(**SMALL, **HARD_NEGATIVE), network), frames)
+    exact = run(RLSDimpTracker(RLSDimpParams(**SMALL, **HARD_NEGATIVE, p_memory_mib=None), network), frames)
     assert limited[-1]["learner"]["rank"] == exact[-1]["learner"]["rank"] == 11
     np.testing.assert_array_equal(boxes(limited), boxes(exact))

@@ -8,7 +8,7 @@ from dataclasses import fields
 import pytest
 
 from pytracking.tracker.dimp.params import FEW_SAMPLES, MANY_ROTATIONS, DimpParams
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
 def load(name: str) -> DimpParams:
@@ -24,7 +24,7 @@ def names(package: str) -> list[str]:
 def test_every_file_loads_and_describes_itself(name: str) -> None:
     module = importlib.import_module(f"pytracking.parameter.{name}")
     params = module.parameters()
-    assert isinstance(params, RlsDimpParams if name.startswith("rls_") else DimpParams)
+    assert isinstance(params, RLSDimpParams if name.startswith("rls_") else DimpParams)
     assert params.weights.endswith((".pth", ".pth.tar")) and params.fallback_weights
     assert module.__doc__
     assert module.parameters() == params and module.parameters() is not params

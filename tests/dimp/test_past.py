@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.past import PastSamples, margins
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
-from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
+from pytracking.tracker.rls_dimp.rls_dimp import RLSDimpTracker
 from tests.dimp.test_learners import few
 from tests.dimp.test_tracker import ALWAYS_FOUND, SMALL, boxes, run
 
 LEARNERS = {
     "steepest_descent": (DimpTracker, DimpParams),
     "gradient_descent": (DimpTracker, DimpParams),
-    "rls": (RlsDimpTracker, RlsDimpParams),
-    "exact": (RlsDimpTracker, RlsDimpParams),
+    "rls": (RLSDimpTracker, RLSDimpParams),
+    "exact": (RLSDimpTracker, RLSDimpParams),
 }
 
 

@@ -15,8 +15,8 @@ from pytracking.evaluation.networks import FallbackWeightsWarning, MissingWeight
 from pytracking.evaluation.tracker import Tracker
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import DimpParams
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
-from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
+from pytracking.tracker.rls_dimp.rls_dimp import RLSDimpTracker
 
 SMALL = {"device": "cpu", "image_sample_size": 96, "sample_memory_size": 20, "net_opt_iter": 2, "train_skipping": 3}
 ALWAYS_FOUND = {"target_not_found_threshold": -1e9, "distractor_threshold": 1e9, "hard_negative_threshold": 1e9}
@@ -42,7 +42,7 @@ def test_the_same_seed_gives_the_same_boxes(network: DiMPNet, frames: list[np.nd
         if kind == "dimp":
             return DimpTracker(DimpParams(**SMALL, **ALWAYS_FOUND), network)
         block = {"block_input": "block", "block_rows": 4} if kind == "block" else {}
-        return RlsDimpTracker(RlsDimpParams(**SMALL, **ALWAYS_FOUND, **block), network)
+        return RLSDimpTracker(RLSDimpParams(**SMALL, **ALWAYS_FOUND, **block), network)
 
     tracker = make()
     state = torch.random.get_rng_state()
@@ -59,7 +59,7 @@ def test_without_a_seed_it_is_zero(network: DiMPNet, frames: list[np.ndarray]) -
 
 
 def test_output_has_box_score_flag_and_learner(network: DiMPNet, frames: list[np.ndarray]) -> None:
-    tracker = RlsDimpTracker(RlsDimpParams(**SMALL, **ALWAYS_FOUND, output_score_map=True), network)
+    tracker = RLSDimpTracker(RLSDimpParams(**SMALL, **ALWAYS_FOUND, output_score_map=True), network)
     outputs = run(tracker, frames)
     for output in outputs:
         assert np.isfinite(output["target_bbox"]).all() and len(output["target_bbox"]) == 4
@@ -93,8 +93,8 @@ def test_presence_is_relative_to_the_frame(network: DiMPNet, frames: list[np.nda
 )
 def test_update_schedule(network, frames, thresholds: dict, flag: str, paper: list[int], released: list[int]) -> None:
     for update_when_lost, expected in ((True, paper), (False, released)):
-        params = RlsDimpParams(**SMALL, **thresholds, update_when_lost=update_when_lost)
-        tracker = RlsDimpTracker(params, network)
+        params = RLSDimpParams(**SMALL, **thresholds, update_when_lost=update_when_lost)
+        tracker = RLSDimpTracker(params, network)
         outputs = run(tracker, frames[:7])
         assert [output["flag"] for output in outputs] == [flag] * 6
         assert [output["learner"]["num_iter"] for output in outputs] == expected
@@ -113,7 +113,7 @@ def test_learners_differ_only_once_they_have_learnt(network: DiMPNet, frames: li
         "sd": run(DimpTracker(DimpParams(**common), network), frames),
         "bgd": run(DimpTracker(DimpParams(**common, learner="gradient_descent"), network), frames),
         "ema": run(DimpTracker(DimpParams(**common, learner="gradient_descent", ema_alpha=0.5), network), frames),
-        "rls": run(RlsDimpTracker(RlsDimpParams(**common), network), frames),
+        "rls": run(RLSDimpTracker(RLSDimpParams(**common), network), frames),
     }
     for outputs in runs.values():
         np.testing.assert_array_equal(boxes(outputs)[:3], boxes(runs["sd"])[:3])  # first update after frame 4
@@ -142,7 +142,7 @@ def test_errors_name_the_parameter(network: DiMPNet) -> None:
     with pytest.raises(ValueError, match="learner"):
         DimpTracker(DimpParams(device="cpu", learner="newton"), network)
     with pytest.raises(ValueError, match="block_input"):
-        RlsDimpTracker(RlsDimpParams(device="cpu", block_input="mean"), network)
+        RLSDimpTracker(RLSDimpParams(device="cpu", block_input="mean"), network)
     with pytest.raises(TypeError, match="serach_area_scale"):
         DimpParams(serach_area_scale=4)
 
@@ -150,10 +150,10 @@ def test_errors_name_the_parameter(network: DiMPNet) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
 def test_debug_views_are_written_as_files(network, frames, tmp_path: Path, monkeypatch, saved_figures) -> None:
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    params = RlsDimpParams(**SMALL, **ALWAYS_FOUND, debug=1, debug_dir=tmp_path / "views")
-    run(RlsDimpTracker(params, network), frames[:5])
+    params = RLSDimpParams(**SMALL, **ALWAYS_FOUND, debug=1, debug_dir=tmp_path / "views")
+    run(RLSDimpTracker(params, network), frames[:5])
     assert [path.name for path in sorted((tmp_path / "views").iterdir())] == ["frame_00004.png"]
-    outputs = run(RlsDimpTracker(replace(params, debug=2), network), frames[:3])
+    outputs = run(RLSDimpTracker(replace(params, debug=2), network), frames[:3])
     assert {path.name for path in (tmp_path / "views").iterdir()} >= {"frame_00002.png", "frame_00003.png"}
     picture, score_map = saved_figures[-1].axes[:2]
     np.testing.assert_array_equal(picture.images[0].get_array(), frames[2])

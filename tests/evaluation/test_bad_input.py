@@ -43,7 +43,7 @@ def test_truncated_image(root, suffix, kept):
     assert "frame 4 of sequence 's'" in message
 
 
-def test_jpeg_with_a_thumbnail_inside_or_bytes_behind(tmp_path):
+def test_jpeg_with_a_thumbnail_inside_or_bytes_after_it(tmp_path):
     image = np.full((16, 16, 3), 90, np.uint8)
     write_image(tmp_path / "a.jpg", image)
     data = (tmp_path / "a.jpg").read_bytes()

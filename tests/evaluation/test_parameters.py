@@ -25,7 +25,7 @@ from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.tasks import Outcome, TaskRunner
 from pytracking.tracker.base import TrackerParams, with_recommendations
 from pytracking.tracker.dimp.params import DimpParams
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 from pytracking.utils.files import sha256
 
 BUNDLED = Path(ltr.__file__).parent / "bundled"
@@ -91,7 +91,7 @@ def test_a_stated_default_is_stated(make) -> None:
 def test_recommendations_are_refused_where_they_are_not_a_networks_business() -> None:
     for name in ("serach_area_scale", "device", "network_file", "provenance", "step_factor", "learner"):
         with pytest.raises(AttributeError, match=name):
-            with_recommendations(RlsDimpParams(), {name: 1})
+            with_recommendations(RLSDimpParams(), {name: 1})
 
 
 @pytest.mark.parametrize(("_", "name", "param"), [file for file in FILES if file[0] == "dimp_mobile"])

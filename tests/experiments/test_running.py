@@ -132,7 +132,7 @@ def test_plan_counts_and_status_follow_the_run(experiment, results):
     plans = plan_job(job, workers=1, probe=False)
     frames = sum(len(sequence) for sequence in job.sequences)
     assert [(plan.sequence_runs, plan.frames, plan.done_runs) for plan in plans] == [(4, 2 * frames, 0)] * 2
-    assert "hours unknown" in plan_table(plans, [], 1)
+    assert "hours unknown" in str(plan_table(plans, [], 1))
     run_experiment(experiment, [job], workers=0, progress=False)
     after = plan_job(job, workers=1, probe=False)
     assert [(plan.sequence_runs, plan.done_runs) for plan in after] == [(0, 4)] * 2

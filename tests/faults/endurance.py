@@ -39,7 +39,7 @@ CHEAP = {
 }
 
 
-TURNS, TURN = 40, 500  # of so many steps
+TURNS, TURN = 40, 500  # steps per turn
 
 
 @dataclass

@@ -260,7 +260,7 @@ def downloads(base: Path) -> Trial:
 
 
 def _slow_server(content: bytes) -> int:
-    """The port of a server, in a thread, that sends 1 MiB a second."""
+    """The port of a server, in a thread, that sends 1 MiB per second."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # noqa: N802  (the name is http.server's)

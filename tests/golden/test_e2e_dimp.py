@@ -19,8 +19,8 @@ from ltr.models.tracking import dimpnet
 from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import VOT18, DimpParams
-from pytracking.tracker.rls_dimp.params import RELEASED, RlsDimpParams
-from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+from pytracking.tracker.rls_dimp.params import RELEASED, RLSDimpParams
+from pytracking.tracker.rls_dimp.rls_dimp import RLSDimpTracker
 from tests.golden_family.support import padded
 
 # (code base, its parameter file) -> (tracker, our parameter file or parameters)
@@ -86,7 +86,7 @@ def make_params(config: dict) -> DimpParams:
     if key in PARAMETER_FILES:
         params = importlib.import_module(f"pytracking.parameter.{PARAMETER_FILES[key]}").parameters()
     elif key[0] == "rls" and key[1] in RELEASED_DIMP18:
-        params = RlsDimpParams(**RELEASED_DIMP18[key[1]])
+        params = RLSDimpParams(**RELEASED_DIMP18[key[1]])
     else:
         pytest.fail(f"no parameters of ours are known to stand for {key}")
     changes = {
@@ -137,7 +137,7 @@ def assert_as_golden(found: list, golden: np.ndarray, exact: Callable[[], list],
 def test_e2e_dimp(golden_dir: Path, filler: ModuleType, dragonbaby: Path, run_name: str) -> None:
     config = json.loads((golden_dir / "e2e" / f"{run_name}.json").read_text())
     golden = np.load(golden_dir / "e2e" / f"{run_name}.npz")
-    tracker_class = RlsDimpTracker if config["which"] == "rls" else DimpTracker
+    tracker_class = RLSDimpTracker if config["which"] == "rls" else DimpTracker
     tracker = tracker_class(make_params(config), make_network(golden_dir, filler, config))
     outputs = track(tracker, dragonbaby, config)
 

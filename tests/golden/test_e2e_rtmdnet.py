@@ -16,7 +16,7 @@ from ltr.checkpoint import save_checkpoint
 from ltr.models.tracking.mdnet import mdnet
 from ltr.overlap import overlap
 from pytracking.parameter.rls_rtmdnet import reference
-from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
+from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RLSRtmdnetTracker
 from pytracking.tracker.rtmdnet import rtmdnet as tracker_module
 from pytracking.tracker.rtmdnet.first_frame import BOX_SAMPLES, CLOSE_NEGATIVES, POSITIVES, SceneSamples
 from pytracking.tracker.rtmdnet.scene import replica_scenes
@@ -72,7 +72,7 @@ def released_tracker(e2e_run, filler, tmp_path, monkeypatch):
     save_checkpoint(file, network.state_dict(), {"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": {}}, {})
     params = reference.parameters()
     params.network_file, params.device, params.draw_last_layer = file, "cpu", False
-    tracker = RlsRtmdnetTracker(params)
+    tracker = RLSRtmdnetTracker(params)
     tracker.network.layers.fc5[0].p = config["dropout_p"]
 
     def legacy_randomness(seed: int) -> None:
@@ -112,13 +112,18 @@ def test_e2e_released_run(e2e_run, released_tracker, sequences_dir, monkeypatch)
 def record_calls(tracker, monkeypatch) -> list[list]:
     """Kind of learning, positives, negatives and iterations of every stage, as the golden run lists them."""
     calls: list[list] = []
-    original = tracker_module.RtmdnetTracker.learner_class._learn
+    learner_class = tracker_module.RtmdnetTracker.learner_class
 
-    def recorded(learner, positives, negatives, stage):
-        report = original(learner, positives, negatives, stage)
-        kind = "sgd" if stage.momentum is learner._occasional else "owm"
-        calls.append([kind, len(positives), len(negatives), report.iterations])
-        return report
+    def record(kind: str, name: str) -> None:
+        original = getattr(learner_class, name)
 
-    monkeypatch.setattr(tracker_module.RtmdnetTracker.learner_class, "_learn", recorded)
+        def recorded(learner, positives, negatives):
+            report = original(learner, positives, negatives)
+            calls.append([kind, len(positives), len(negatives), report.iterations])
+            return report
+
+        monkeypatch.setattr(learner_class, name, recorded)
+
+    for kind, name in (("owm", "learn_initially"), ("owm", "update_regularly"), ("sgd", "update_occasionally")):
+        record(kind, name)
     return calls

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ltr.models.target_classifier import SteepestDescentOptimizer, TargetObjective
 from pytracking.tracker.dimp.learner import OnlineLearner, SteepestDescentLearner
-from pytracking.tracker.rls_dimp.learner import ReleasedVirtualInput, RlsLearner
+from pytracking.tracker.rls_dimp.learner import ReleasedVirtualInput, RLSLearner
 
 # Of optimizer/README.md; P is kept in float16 in "half", everything else there in float32.
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "half": torch.float32}
@@ -55,13 +55,13 @@ class Case:
     def problem(self, features: Tensor, weights: Tensor | None) -> TargetObjective:
         return self.optimizer.objective(features, self.boxes, self.kernel, weights)
 
-    def start(self, num_iter: int, alpha: float) -> tuple[RlsLearner, Tensor, list[float]]:
+    def start(self, num_iter: int, alpha: float) -> tuple[RLSLearner, Tensor, list[float]]:
         """A learner after the initial steepest descent; with the filters and the losses of that."""
         shape = (1, self.shape[1], self.kernel, self.kernel)
         filters = self.tensor(self.filler.array(f"{self.tag}_w0", shape, self.seed, scale=0.3))
         initial = SteepestDescentLearner(self.optimizer)
         filters, losses = update(initial, self.problem(self.features(), None), filters, num_iter)
-        learner = RlsLearner(
+        learner = RLSLearner(
             alpha,
             delta=0.1,
             beta=1.0,

@@ -9,7 +9,7 @@ from torch import nn
 
 from ltr.overlap import overlap
 from pytracking.parameter.rls_rtmdnet import reference
-from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
+from pytracking.tracker.rls_rtmdnet.rls_learner import RLSHeadLearner
 from pytracking.tracker.rtmdnet.box_regressor import BoxRegressor
 from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
@@ -102,7 +102,7 @@ def test_rtmdnet_online_learning(learning_file, filler):
         compare(learner, scores, recorded, precision, config, kind == "full")
 
 
-def build_learner(config: dict, filler, dtype: torch.dtype, aliased: bool) -> RlsHeadLearner:
+def build_learner(config: dict, filler, dtype: torch.dtype, aliased: bool) -> RLSHeadLearner:
     width = config["dh"]
     shapes = ((width, config["din"]), (width, width), (2, width))
     layers = [nn.Linear(inputs, outputs) for outputs, inputs in shapes]
@@ -114,7 +114,7 @@ def build_learner(config: dict, filler, dtype: torch.dtype, aliased: bool) -> Rl
     params.batch_positives, params.batch_negatives = config["batch_pos"], config["batch_neg"]
     params.mined_negatives = config["batch_neg_cand"]
     params.weight_backup = "alias" if aliased else "copy"
-    return RlsHeadLearner(ClassifierHead(layers, config["dropout_p"]), params, np.random.RandomState(0))
+    return RLSHeadLearner(ClassifierHead(layers, config["dropout_p"]), params, np.random.RandomState(0))
 
 
 def step_samples(config: dict, filler, step: int, kind: str, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
@@ -123,7 +123,7 @@ def step_samples(config: dict, filler, step: int, kind: str, dtype: torch.dtype)
     return tuple(torch.from_numpy(np.maximum(rows, 0)).to(dtype) for rows in (positives, negatives))
 
 
-def compare(learner: RlsHeadLearner, scores, recorded: dict, precision: str, config: dict, full: bool) -> None:
+def compare(learner: RLSHeadLearner, scores, recorded: dict, precision: str, config: dict, full: bool) -> None:
     rtol, atol = RTOL[precision], WEIGHT_ATOL[precision]
     np.testing.assert_allclose(scores, recorded["scores"], rtol=rtol, atol=FULL_SCORE_ATOL if full else rtol)
     assert int(learner.backup.held) == int(recorded["flag"])
@@ -148,7 +148,7 @@ def check_inverse(inverse: np.ndarray, recorded: dict, number: int, rtol: float,
     np.testing.assert_allclose(inverse[-8:, -8:], recorded[f"P{number}_block8"], rtol=rtol, atol=rtol * size)
 
 
-def check_backup(learner: RlsHeadLearner, recorded: dict, number: int, rtol: float, atol: float) -> None:
+def check_backup(learner: RLSHeadLearner, recorded: dict, number: int, rtol: float, atol: float) -> None:
     saved = learner.backup.saved
     norm, bias = float(recorded[f"W{number}_norm"]), recorded[f"W{number}_last"]
     if not saved:

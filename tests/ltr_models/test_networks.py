@@ -32,7 +32,7 @@ def mobile():
     return randomise_norms(dimpnet_mobile(**SMALL)).eval()
 
 
-def test_layers_behind_the_deepest_are_not_computed():
+def test_layers_after_the_deepest_are_not_computed():
     network = resnet18().eval()
 
     def fail(*_):

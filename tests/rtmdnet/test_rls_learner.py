@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
-from pytracking.tracker.rls_rtmdnet.rls_learner import RlsDescent, RlsHeadLearner
+from pytracking.tracker.rls_rtmdnet.params import RLSRtmdnetParams
+from pytracking.tracker.rls_rtmdnet.rls_learner import RLSDescent, RLSHeadLearner
 from pytracking.tracker.rtmdnet.descent import LayerStep, Momentum
 from pytracking.tracker.rtmdnet.frame_memory import FrameMemory, SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
@@ -19,12 +19,12 @@ from tests.rtmdnet.oracles import SIZES, NaiveLearner, make_head, make_samples, 
 RATES = {"initial_rate": 2e-3, "regular_rate": 3e-3, "occasional_rate": 4e-3}
 
 
-def make_learner(*, dropout: float = 0.0, **changes) -> RlsHeadLearner:
-    params = RlsRtmdnetParams(**{**SIZES, **RATES, "delta": (0.5, 0.2, 0.1), **changes})
-    return RlsHeadLearner(make_head(dropout=dropout), params, np.random.default_rng(0))
+def make_learner(*, dropout: float = 0.0, **changes) -> RLSHeadLearner:
+    params = RLSRtmdnetParams(**{**SIZES, **RATES, "delta": (0.5, 0.2, 0.1), **changes})
+    return RLSHeadLearner(make_head(dropout=dropout), params, np.random.default_rng(0))
 
 
-def run_beside_naive(learner: RlsHeadLearner, tolerance: float) -> None:
+def run_beside_naive(learner: RLSHeadLearner, tolerance: float) -> None:
     naive = NaiveLearner(learner.head, learner.params, rls=True)
     plan = (("initial", learner.learn_initially, 5), ("regular", learner.update_regularly, 4))
     plan += (("regular", learner.update_regularly, 4), ("occasional", learner.update_occasionally, 4))
@@ -65,7 +65,7 @@ def test_equals_hooks_and_a_torch_optimizer():
     preconditioner = RLSPreconditioner(layers, delta=0.3)
     groups = [{"params": list(layer.parameters()), "lr": 3e-3 * (10 if layer is layers[2] else 1)} for layer in layers]
     optimizer = torch.optim.SGD(groups, lr=3e-3, momentum=0.9, weight_decay=5e-4)
-    descent = RlsDescent(learner.head, learner.params, [LayerStep.zeros(layer) for layer in layers])
+    descent = RLSDescent(learner.head, learner.params, [LayerStep.zeros(layer) for layer in layers])
     descent.begin_stage(Momentum(learner.head.layers, learner.params.momentum), [], 8)
     generator = torch.Generator().manual_seed(3)
     for _ in range(8):
@@ -128,7 +128,7 @@ def test_after_occasional_updates_the_next_regular_one_starts_from_the_backup_ex
         assert not learner.backup.held
 
 
-def record_starts(learner: RlsHeadLearner) -> list[list[torch.Tensor]]:
+def record_starts(learner: RLSHeadLearner) -> list[list[torch.Tensor]]:
     starts: list[list[torch.Tensor]] = []
     original = type(learner.head).gradients
 
@@ -167,19 +167,24 @@ def test_the_virtual_input_can_be_taken_before_or_after_dropout():
 WIDE = 1100  # inputs, so that P of the first layer takes the way of long rows
 
 
-def wide_learner(**changes) -> RlsHeadLearner:
-    params = RlsRtmdnetParams(**{**SIZES, **RATES, "delta": (0.5, 0.2, 0.1), "weight_decay": 0.05, **changes})
-    return RlsHeadLearner(make_head(inputs=WIDE), params, np.random.default_rng(0))
+def wide_learner(**changes) -> RLSHeadLearner:
+    params = RLSRtmdnetParams(**{**SIZES, **RATES, "delta": (0.5, 0.2, 0.1), "weight_decay": 0.05, **changes})
+    return RLSHeadLearner(make_head(inputs=WIDE), params, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("decay", ["preconditioned", "plain"])
 def test_a_layer_of_long_rows_equals_the_naive_algorithm(decay):
-    learner = wide_learner(decay=decay)
+    """In the first stage P knows nothing; the others use the coordinates of span_coordinates.py. The occasional stage
+    in between is plain and goes on with their momentum."""
+    learner = wide_learner(decay=decay, shared_momentum=True, weight_backup="none")
     naive = NaiveLearner(learner.head, learner.params, rls=True)
-    for number in range(4):  # in the first stage P knows nothing, the others use the coordinates of span_coordinates.py
+    for number, name in enumerate(["regular", "regular", "regular", "occasional", "regular", "regular"]):
         learner.rng = np.random.default_rng(number)
-        learner.update_regularly(*make_samples(number, WIDE))
-        naive.learn("regular", make_samples(number, WIDE), number, 4, RATES["regular_rate"])
+        stage = learner.update_regularly if name == "regular" else learner.update_occasionally
+        stage(*make_samples(number, WIDE))
+        naive.momenta[name] = naive.momenta["regular"]
+        naive.learn(name, make_samples(number, WIDE), number, 4, RATES[f"{name}_rate"])
+        naive.momenta["regular"] = naive.momenta[name]
     for layer, other in zip(learner.head.layers, naive.layers, strict=True):
         torch.testing.assert_close(layer.weight.data, other.weight.data, rtol=1e-9, atol=1e-9)
     g = torch.randn(5, WIDE + 1, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
@@ -213,9 +218,9 @@ def test_p_stays_within_its_budget_and_says_that_it_is_not_exact():
 
 def test_by_default_everything_is_remembered_for_a_thousand_frames():
     """The initial mini-batches and those of a hundred updates, with as many features as the published network has."""
-    params = RlsRtmdnetParams()
+    params = RLSRtmdnetParams()
     mini_batches = params.initial_iterations + 1000 // params.update_interval * params.update_iterations
     layers = [nn.Linear(4608, 512), nn.Linear(512, 512), nn.Linear(512, 2)]
-    learner = RlsHeadLearner(ClassifierHead(layers, 0.5), params, np.random.default_rng(0))
+    learner = RLSHeadLearner(ClassifierHead(layers, 0.5), params, np.random.default_rng(0))
     for inverse in learner.inverses:
         assert inverse.max_rank >= min(mini_batches, inverse.dim)

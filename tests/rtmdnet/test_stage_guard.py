@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from pytracking.tracker.base import RejectedUpdateWarning
-from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
-from pytracking.tracker.rls_rtmdnet.rls_learner import RlsHeadLearner
+from pytracking.tracker.rls_rtmdnet.params import RLSRtmdnetParams
+from pytracking.tracker.rls_rtmdnet.rls_learner import RLSHeadLearner
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner
 from pytracking.tracker.rtmdnet.params import RtmdnetParams
 from tests.rtmdnet.oracles import SIZES, make_head, make_samples, weights
@@ -17,8 +17,8 @@ DIVERGING = 1e300  # a rate beyond all measure: a few mini-batches reach infinit
 
 def make_learner(rls: bool, **changes) -> HeadLearner:
     settings = {**SIZES, "regular_rate": 1e-3, "weight_decay": 0.05, **changes}
-    params = (RlsRtmdnetParams if rls else RtmdnetParams)(**settings)
-    return (RlsHeadLearner if rls else HeadLearner)(make_head(), params, np.random.default_rng(0))
+    params = (RLSRtmdnetParams if rls else RtmdnetParams)(**settings)
+    return (RLSHeadLearner if rls else HeadLearner)(make_head(), params, np.random.default_rng(0))
 
 
 def stages(learner: HeadLearner) -> dict:

@@ -8,8 +8,8 @@ import torch
 from ltr.checkpoint import save_checkpoint
 from ltr.models.tracking.mdnet import mdnet
 from pytracking.evaluation import Tracker
-from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
-from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
+from pytracking.tracker.rls_rtmdnet.params import RLSRtmdnetParams
+from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RLSRtmdnetTracker
 from pytracking.tracker.rtmdnet.params import RtmdnetParams
 from pytracking.tracker.rtmdnet.rtmdnet import RtmdnetTracker
 from pytracking.utils.boxes import BoxError
@@ -36,8 +36,8 @@ def network_file(tmp_path_factory):
 
 
 def make_tracker(network_file, rls: bool = True, **changes):
-    params = (RlsRtmdnetParams if rls else RtmdnetParams)(network_file=network_file, **{**FEW, **changes})
-    return (RlsRtmdnetTracker if rls else RtmdnetTracker)(params)
+    params = (RLSRtmdnetParams if rls else RtmdnetParams)(network_file=network_file, **{**FEW, **changes})
+    return (RLSRtmdnetTracker if rls else RtmdnetTracker)(params)
 
 
 def make_frames(count: int = 5) -> list[np.ndarray]:

@@ -14,7 +14,7 @@ from pytracking.tracker.base import with_recommendations
 from pytracking.tracker.dimp.localization import Localizer, parabola_offset
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.scale_search import best_exponent
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 BUNDLED = Path(ltr.__file__).parent / "bundled"
 
@@ -32,7 +32,7 @@ def test_network_is_small_loads_and_has_a_card(name: str) -> None:
 
 def test_recommendations_are_parameters_and_are_applied() -> None:
     recommended = load_network(BUNDLED / "dimp_mobile.pth").metadata["tracker"]
-    for params in (DimpParams(), RlsDimpParams()):
+    for params in (DimpParams(), RLSDimpParams()):
         applied = with_recommendations(params, recommended)
         assert (applied.image_sample_size, applied.wide_sample_size) == (192, 288)
         assert applied.box_refinement_space == "edges"

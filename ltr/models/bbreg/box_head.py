@@ -45,20 +45,29 @@ class FoldedLinear(NamedTuple):
     channels: int
 
 
+class Ascent(NamedTuple):
+    """A gradient ascent of boxes.
+
+    Attributes:
+        space: of the coordinates, see :mod:`pytracking.tracker.dimp.refinement`.
+        iterations: how many steps.
+        lengths: of the first step, for each coordinate (4,).
+        decay: factor on these after each step.
+    """
+
+    space: str
+    iterations: int
+    lengths: np.ndarray
+    decay: float
+
+
 class BoxClimber(Protocol):
     """Gradient ascent of boxes, all steps in one call."""
 
-    spaces: frozenset[str]  # of coordinates, see :mod:`pytracking.tracker.dimp.refinement`
+    spaces: frozenset[str]  # in which it can
 
     def __call__(
-        self,
-        maps: Sequence[Any],
-        windows: Sequence[Window],
-        place: np.ndarray,
-        space: str,
-        iterations: int,
-        lengths: np.ndarray,
-        decay: float,
+        self, maps: Sequence[Any], windows: Sequence[Window], place: np.ndarray, ascent: Ascent
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Coordinates (N, 4) of boxes after all steps, their values (N,) before the last, and how far they went.
 
@@ -66,10 +75,7 @@ class BoxClimber(Protocol):
             maps: what :meth:`BoxHead.maps` gave for the windows.
             windows: of both levels.
             place: coordinates (N, 4) at the start.
-            space: of these.
-            iterations: how many steps.
-            lengths: of the first step, for each coordinate (4,).
-            decay: factor on these after each step.
+            ascent: from there.
 
         Returns:
             The third are the largest ``-x1, -y1, x2, y2, -w, -h`` (6,) at which boxes were looked at. Where they leave

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ltr.models.bbreg.bin_weights import LEVELS, BinWeights, Window
-from ltr.models.bbreg.box_head import BoxHead, LocalCrop, TorchBoxHead
+from ltr.models.bbreg.box_head import Ascent, BoxHead, LocalCrop, TorchBoxHead
 from ltr.models.bbreg.iou_net import IoUNet, Modulation
 
 OUTWARD = np.array([-1, -1, 1, 1], np.float32)  # the direction in which each corner leaves a box
@@ -122,23 +122,20 @@ class LocalIoU:
         return climber is not None and space in climber.spaces
 
     @torch.no_grad()
-    def climb(
-        self, boxes: np.ndarray, place: np.ndarray, space: str, iterations: int, lengths: np.ndarray, decay: float
-    ) -> tuple[np.ndarray, np.ndarray] | None:
+    def climb(self, boxes: np.ndarray, place: np.ndarray, ascent: Ascent) -> tuple[np.ndarray, np.ndarray] | None:
         """Gradient ascent in one call; None where boxes leave the neighbourhood of where they started.
 
         Args:
             boxes: xywh in pixels (N, 4).
-            place: their coordinates; this and the others as :class:`~ltr.models.bbreg.box_head.BoxClimber` says.
+            place: their coordinates (N, 4).
+            ascent: from there.
 
         Returns:
             The boxes' coordinates (N, 4) after all steps, and their values (N,) before the last.
         """
         self._look_at(self._corners(boxes))
         windows = self.bin_weights.windows
-        place, values, extremes = self._target.head.climber(
-            self._maps, windows, place, space, iterations, lengths, decay
-        )
+        place, values, extremes = self._target.head.climber(self._maps, windows, place, ascent)
         inside = (extremes[:4] <= self._reach).all() and (extremes[4:] < 0).all()
         return (place, values) if inside else None
 

@@ -16,7 +16,7 @@ NETWORK = {"spec": "vggm", "roi_kind": "plain"}  # the tracker samples boxes ada
 
 
 def build(options: RunOptions) -> TrainingPlan:
-    """Plans the training: one domain a step, 8 frames with 32 target and 96 background boxes."""
+    """Plans the training: one domain per step, 8 frames with 32 target and 96 background boxes."""
     if options.smoke:
         source: VideoDataset = SyntheticVideos(SpriteBank(), 2, video_frames=8)
         counts, epochs = BoxCounts(frames=1, positive=4, negative=12), 1

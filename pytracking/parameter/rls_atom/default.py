@@ -1,7 +1,7 @@
 """RLS-ATOM: ATOM whose filter is updated by recursive least squares instead of conjugate gradients."""
 from pytracking.tracker.atom.params import ATOM, ATOM_CURVATURE
-from pytracking.tracker.rls_atom.params import RlsAtomParams
+from pytracking.tracker.rls_atom.params import RLSAtomParams
 
 
-def parameters() -> RlsAtomParams:
-    return RlsAtomParams(**ATOM, step_length=3e-2, delta=0.1 * ATOM_CURVATURE)
+def parameters() -> RLSAtomParams:
+    return RLSAtomParams(**ATOM, step_length=3e-2, delta=0.1 * ATOM_CURVATURE)

@@ -1,7 +1,7 @@
 """Beyond the paper: ATOM with exact least squares over every position of the samples instead of conjugate gradients."""
 from pytracking.tracker.atom.params import ATOM
-from pytracking.tracker.rls_atom.params import RlsAtomParams
+from pytracking.tracker.rls_atom.params import RLSAtomParams
 
 
-def parameters() -> RlsAtomParams:
-    return RlsAtomParams(**ATOM, learner="exact")
+def parameters() -> RLSAtomParams:
+    return RLSAtomParams(**ATOM, learner="exact")

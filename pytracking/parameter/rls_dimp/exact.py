@@ -1,7 +1,7 @@
 """Beyond the paper: `default` with exact least squares over every position of the samples instead of descent."""
 from pytracking.tracker.dimp.params import ALGORITHM_2
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
-def parameters() -> RlsDimpParams:
-    return RlsDimpParams(**ALGORITHM_2, learner="exact")
+def parameters() -> RLSDimpParams:
+    return RLSDimpParams(**ALGORITHM_2, learner="exact")

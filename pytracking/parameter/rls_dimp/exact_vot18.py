@@ -1,7 +1,7 @@
 """Beyond the paper: `vot18` with exact least squares over every position of the samples instead of descent."""
 from pytracking.tracker.dimp.params import ALGORITHM_2_VOT, VOT18
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
-def parameters() -> RlsDimpParams:
-    return RlsDimpParams(**VOT18 | ALGORITHM_2_VOT, learner="exact")
+def parameters() -> RLSDimpParams:
+    return RLSDimpParams(**VOT18 | ALGORITHM_2_VOT, learner="exact")

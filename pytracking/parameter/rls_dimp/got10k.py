@@ -1,7 +1,7 @@
 """RLS-DiMP for GOT-10k, whose protocol requires a network trained on GOT-10k alone."""
 from pytracking.tracker.dimp.params import ALGORITHM_2
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
-def parameters() -> RlsDimpParams:
-    return RlsDimpParams(**ALGORITHM_2, weights="dimp50_got10k.pth")
+def parameters() -> RLSDimpParams:
+    return RLSDimpParams(**ALGORITHM_2, weights="dimp50_got10k.pth")

@@ -1,7 +1,7 @@
 """RLS-DiMP as in the paper, with its learning rate for long-term benchmarks (LaSOT, OxUvA, TLP)."""
 from pytracking.tracker.dimp.params import ALGORITHM_2
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
-def parameters() -> RlsDimpParams:
-    return RlsDimpParams(**ALGORITHM_2, step_length=3e-3)
+def parameters() -> RLSDimpParams:
+    return RLSDimpParams(**ALGORITHM_2, step_length=3e-3)

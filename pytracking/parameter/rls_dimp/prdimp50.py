@@ -1,7 +1,7 @@
 """RLS-PrDiMP-50: PrDiMP-50 whose filter is updated by recursive least squares."""
 from pytracking.tracker.dimp.params import ALGORITHM_2, PRDIMP50, PRDIMP_CURVATURE
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
-def parameters() -> RlsDimpParams:
-    return RlsDimpParams(**PRDIMP50 | ALGORITHM_2, step_length=3e-2, delta=0.1 * PRDIMP_CURVATURE)
+def parameters() -> RLSDimpParams:
+    return RLSDimpParams(**PRDIMP50 | ALGORITHM_2, step_length=3e-2, delta=0.1 * PRDIMP_CURVATURE)

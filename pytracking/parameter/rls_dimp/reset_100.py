@@ -1,7 +1,7 @@
 """Beyond the paper: P starts again after every 100th update, as the released code has it, else as in the paper."""
 from pytracking.tracker.dimp.params import ALGORITHM_2
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
-def parameters() -> RlsDimpParams:
-    return RlsDimpParams(**ALGORITHM_2, reset_every=100)
+def parameters() -> RLSDimpParams:
+    return RLSDimpParams(**ALGORITHM_2, reset_every=100)

@@ -1,7 +1,7 @@
 """RLS-SuperDiMP: SuperDiMP whose filter is updated by recursive least squares."""
 from pytracking.tracker.dimp.params import ALGORITHM_2, SUPER_DIMP
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
-def parameters() -> RlsDimpParams:
-    return RlsDimpParams(**SUPER_DIMP | ALGORITHM_2)
+def parameters() -> RLSDimpParams:
+    return RLSDimpParams(**SUPER_DIMP | ALGORITHM_2)

@@ -1,7 +1,7 @@
 """Beyond the paper: SuperDiMP with exact least squares over every position of the samples instead of descent."""
 from pytracking.tracker.dimp.params import ALGORITHM_2, SUPER_DIMP
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
-def parameters() -> RlsDimpParams:
-    return RlsDimpParams(**SUPER_DIMP | ALGORITHM_2, learner="exact")
+def parameters() -> RLSDimpParams:
+    return RLSDimpParams(**SUPER_DIMP | ALGORITHM_2, learner="exact")

@@ -1,7 +1,7 @@
 """RLS-RTMDNet as in the paper: delta = 5e-4 for each layer, beta = 1, RT-MDNet's own learning rates."""
-from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
+from pytracking.tracker.rls_rtmdnet.params import RLSRtmdnetParams
 from pytracking.tracker.rtmdnet.params import ALGORITHM_1
 
 
-def parameters() -> RlsRtmdnetParams:
-    return RlsRtmdnetParams(**ALGORITHM_1)
+def parameters() -> RLSRtmdnetParams:
+    return RLSRtmdnetParams(**ALGORITHM_1)

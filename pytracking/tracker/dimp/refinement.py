@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ltr.errors import UserError
-from ltr.models.bbreg import LocalIoU
+from ltr.models.bbreg import Ascent, LocalIoU
 from pytracking.tracker.dimp.params import DimpParams, RefinementSpace
 
 
@@ -191,7 +191,7 @@ def climb_at_once(
         return None
     coordinates = SPACES[space](boxes)
     place, lengths = coordinates.coordinates(boxes), step_lengths(step_length, boxes)[0]
-    climbed = overlap.climb(boxes, place, space, iterations, lengths, decay)
+    climbed = overlap.climb(boxes, place, Ascent(space, iterations, lengths, decay))
     if climbed is None:
         return None
     boxes = coordinates.boxes(climbed[0])

@@ -2,6 +2,6 @@
 
 
 def get_tracker_class() -> type:
-    from pytracking.tracker.rls_atom.rls_atom import RlsAtomTracker
+    from pytracking.tracker.rls_atom.rls_atom import RLSAtomTracker
 
-    return RlsAtomTracker
+    return RLSAtomTracker

@@ -4,11 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pytracking.tracker.atom.params import AtomClassifier
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
 @dataclass(kw_only=True, slots=True)
-class RlsAtomParams(RlsDimpParams):
+class RLSAtomParams(RLSDimpParams):
     """RLS-ATOM's; ATOM's published values stand in :data:`pytracking.tracker.atom.params.ATOM`."""
 
     p_memory_mib: float | None = 1.5  # 160 directions of ATOM's small filter, 1600 frames at the regular schedule

@@ -2,6 +2,6 @@
 
 
 def get_tracker_class() -> type:
-    from pytracking.tracker.rls_dimp.rls_dimp import RlsDimpTracker
+    from pytracking.tracker.rls_dimp.rls_dimp import RLSDimpTracker
 
-    return RlsDimpTracker
+    return RLSDimpTracker

@@ -89,7 +89,7 @@ class SampledBlock(BlockInput):
         return torch.stack(patches) * (gamma.sum() / self.count).sqrt()
 
 
-class RlsLearner(GradientDescentLearner):
+class RLSLearner(GradientDescentLearner):
     """RLS-DiMP: ``W <- W - eta * gradient * P`` (Eq. derivativenewATOM), P updated once before the recursions.
 
     Args:

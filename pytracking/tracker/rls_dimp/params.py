@@ -9,7 +9,7 @@ from pytracking.tracker.dimp.params import DimpParams
 
 
 @dataclass(kw_only=True, slots=True)
-class RlsDimpParams(DimpParams):
+class RLSDimpParams(DimpParams):
     """The paper's RLS-DiMP for short-term benchmarks; parameter files state what they change."""
 
     learner: Literal["rls", "exact"] = compared("rls")  # the paper's, or every position in the normal equations
@@ -34,7 +34,7 @@ class RlsDimpParams(DimpParams):
 
 
 # Where the released code departs from the paper. It also keeps P in float16, which p_form="dense", p_dtype="float16"
-# reproduces at 128 MiB and half a second an update on a CPU; the exact form differs from it by rounding alone.
+# reproduces at 128 MiB and half a second per update on a CPU; the exact form differs from it by rounding alone.
 RELEASED: dict[str, Any] = {
     "crop_convention": "rls",
     "displacement_origin": "rls",

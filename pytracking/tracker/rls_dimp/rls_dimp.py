@@ -10,23 +10,23 @@ from pytracking.tracker.rls_dimp.exact_learner import ExactLearner
 from pytracking.tracker.rls_dimp.learner import (
     BlockInput,
     ReleasedVirtualInput,
-    RlsLearner,
+    RLSLearner,
     SampledBlock,
     VirtualInput,
 )
-from pytracking.tracker.rls_dimp.params import RlsDimpParams
+from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
-class RlsDimpTracker(DimpTracker):
+class RLSDimpTracker(DimpTracker):
     """DiMP with recursive least squares in the update stage."""
 
-    params: RlsDimpParams
+    params: RLSDimpParams
 
     def make_learner(self) -> OnlineLearner:
         return make_rls_learner(self.params)
 
 
-def make_rls_learner(params: RlsDimpParams) -> OnlineLearner:
+def make_rls_learner(params: RLSDimpParams) -> OnlineLearner:
     """The learner that the parameters describe, for any loss."""
     if params.learner == "exact":
         learner = ExactLearner(
@@ -43,9 +43,9 @@ def make_rls_learner(params: RlsDimpParams) -> OnlineLearner:
     return learner if params.ema_alpha == 1 else MovingAverageLearner(learner, params.ema_alpha)
 
 
-def _make_preconditioned(params: RlsDimpParams) -> RlsLearner:
+def _make_preconditioned(params: RLSDimpParams) -> RLSLearner:
     limited = params.p_memory_mib is not None and params.p_form != "dense"
-    return RlsLearner(
+    return RLSLearner(
         params.step_length * params.step_factor,
         delta=params.delta,
         beta=params.beta,
@@ -57,7 +57,7 @@ def _make_preconditioned(params: RlsDimpParams) -> RlsLearner:
     )
 
 
-def _make_block_input(params: RlsDimpParams) -> BlockInput:
+def _make_block_input(params: RLSDimpParams) -> BlockInput:
     if params.block_input == "virtual":
         return VirtualInput()
     if params.block_input == "released":

@@ -2,6 +2,6 @@
 
 
 def get_tracker_class() -> type:
-    from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RlsRtmdnetTracker
+    from pytracking.tracker.rls_rtmdnet.rls_rtmdnet import RLSRtmdnetTracker
 
-    return RlsRtmdnetTracker
+    return RLSRtmdnetTracker

@@ -8,7 +8,7 @@ from pytracking.tracker.rtmdnet.params import RtmdnetParams
 
 
 @dataclass(kw_only=True, slots=True)
-class RlsRtmdnetParams(RtmdnetParams):
+class RLSRtmdnetParams(RtmdnetParams):
     """Algorithm 1: RT-MDNet without long-term memory, with backups, and with RLS in initial and regular learning."""
 
     long_term: int = 20  # frames: no more than the short-term memory; RLS retains the rest

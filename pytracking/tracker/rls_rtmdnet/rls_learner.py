@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import torch
 
-from pytracking.tracker.rls_rtmdnet.params import RlsRtmdnetParams
+from pytracking.tracker.rls_rtmdnet.params import RLSRtmdnetParams
 from pytracking.tracker.rls_rtmdnet.span_coordinates import SpanStage
 from pytracking.tracker.rtmdnet.descent import LayerStep, Momentum, PlainDescent, clip_together, joined
 from pytracking.tracker.rtmdnet.frame_memory import SampleSet
@@ -13,7 +13,7 @@ from rls_ext import InverseCorrelation, virtual_input_linear
 from rls_ext.basis import SMALL_DIM
 
 
-class RlsHeadLearner(HeadLearner):
+class RLSHeadLearner(HeadLearner):
     """Initial and regular learning by Eq. RLS_update_RTMDNet; occasional updates are plain and leave P alone."""
 
     remedy = (
@@ -22,8 +22,8 @@ class RlsHeadLearner(HeadLearner):
 
     _state: dict[str, float] | None = None  # of P since the last stage
 
-    def _regular_descent(self) -> RlsDescent:
-        return RlsDescent(self.head, self.params, self._plain.buffers)  # one stage ends before another begins
+    def _regular_descent(self) -> RLSDescent:
+        return RLSDescent(self.head, self.params, self._plain.buffers)  # one stage ends before another begins
 
     @property
     def inverses(self) -> list[InverseCorrelation]:
@@ -44,16 +44,16 @@ class RlsHeadLearner(HeadLearner):
         return super()._learn(positives, negatives, stage)
 
 
-class RlsDescent(PlainDescent):
+class RLSDescent(PlainDescent):
     """Every layer's gradient, and the decay of its weights, multiplied by the layer's P_n (Eq. RLS_update_RTMDNet).
 
     The first layer's inputs are stored samples, which do not change. Where its rows are long and P has seen more than
     one stage adds, the stage works in the coordinates of ``span_coordinates.py``.
     """
 
-    params: RlsRtmdnetParams
+    params: RLSRtmdnetParams
 
-    def __init__(self, head: ClassifierHead, params: RlsRtmdnetParams, buffers: list[LayerStep]) -> None:
+    def __init__(self, head: ClassifierHead, params: RLSRtmdnetParams, buffers: list[LayerStep]) -> None:
         super().__init__(head.layers, params, buffers)
         self.head = head
         budget = None if params.p_memory_mib is None else int(params.p_memory_mib * 2**20)
@@ -82,14 +82,14 @@ class RlsDescent(PlainDescent):
         if direct or first.rank < mini_batches:
             for each in samples:
                 each.derived.forget()  # coordinates in a Q that may now change
-            return samples
-        self._span = SpanStage(self.layers[0], momentum.sums[0], first.factors())
+            return super().begin_stage(momentum, samples, mini_batches)
+        self._span = SpanStage(self.layers[0], momentum, first.factors())
         self.head.layers = [self._span.layer, *self.layers[1:]]
         return [self._span.with_coordinates(each) for each in samples]
 
     def end_stage(self) -> None:
         if self._span is not None:
-            self._span.finish(self.momentum.sums[0])
+            self._span.finish()
             self._span, self.head.layers = None, self.layers
 
     def abandon_stage(self) -> None:

@@ -197,7 +197,7 @@ export class RunData {
     return spans(this.agreement.count, this.start, (i) => this.agreement.at(i) < APART);
   }
 
-  // Frames a second, over the last ones: their median, because the first of them loads caches.
+  // Frames per second, over the last ones: their median, because the first of them loads caches.
   speed(window = 30) {
     const times = [];
     for (let i = Math.max(1, this.count - window); i < this.count; i += 1) {
