@@ -21,9 +21,11 @@ $(VENV)/.ready-test: $(SETUP)
 demo: $(VENV)/.ready-demo
 	$(PY) pytracking/run_tracker.py $(DEMO) --dataset_name demo
 
-# Two processes of one thread each: two threads in each of them would fight for two cores.
+# Two processes of one thread each: two threads in each of them would fight for two cores. tests/conftest.py has the order
+# of files. Compiled modules are kept even where Python is told not to: the suite starts more than a hundred processes.
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 test: $(VENV)/.ready-test
-	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 
 # Says how long each part took; docs/reliability.md has the counts of the last time.
 soak: $(VENV)/.ready-test
@@ -42,7 +44,7 @@ wheel: $(VENV)/.ready-test
 	$(PY) -m build --no-isolation
 
 coverage: $(VENV)/.ready-test
-	OMP_NUM_THREADS=1 $(PY) -m pytest -q -n 2 --dist loadfile --cov --cov-report term $(PYTEST_ARGS)
+	$(PYTEST) --cov --cov-report term $(PYTEST_ARGS)
 
 clean:
 	rm -rf $(VENV) build dist site *.egg-info .mypy_cache .coverage .pytest_cache .ruff_cache .hypothesis

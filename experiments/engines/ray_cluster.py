@@ -57,9 +57,13 @@ class RayPool:
         if not self._ray.is_initialized():
             variables = {name: value for name, value in os.environ.items() if name.startswith(VARIABLE_PREFIX)}
             variables |= dict.fromkeys(THREAD_VARIABLES, str(self._threads))
-            self._ray.init(
-                address=self._address, runtime_env={"env_vars": variables}, log_to_driver=False, include_dashboard=None
-            )
+            options = {"runtime_env": {"env_vars": variables}, "log_to_driver": False, "include_dashboard": None}
+            try:
+                self._ray.init(address=self._address, **options)
+            except Exception as error:  # Ray raises just that when its processes take too long to start
+                where = f"at {self._address}" if self._address else "on this machine"
+                raise UserError(f"Ray did not start {where}: {error} Try again when it is less busy, or give "
+                                "--runner local.") from error  # fmt: skip
             self._mine = True
         return self
 

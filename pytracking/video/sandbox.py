@@ -1,8 +1,8 @@
 """Takes from this process whatever a decoder does not need, before it looks at a file that a stranger made.
 
 Memory and descriptors are bounded on every system with ``resource``. On Linux a seccomp filter also refuses the
-network, other programs, other processes and every file that would be written; elsewhere FFmpeg's own list of protocols
-stands alone.
+network, other programs, other processes, every file that would be written and changes of owner, rights or attributes;
+elsewhere FFmpeg's own list of protocols stands alone.
 """
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ X32 = 0x40000000  # other names of the same calls on x86-64
 CALLS = {
     "x86_64": {
         "architecture": 0xC000003E, "open": 2, "openat": 257, "clone": 56, "clone3": 435,
-        # socket, socketpair, connect, bind, listen, fork, vfork, execve, execveat, kill, ptrace, process_vm_*,
-        # truncate, rename*, mkdir*, rmdir, creat, link*, unlink*, symlink*, chmod, chown, openat2, io_uring_setup
-        "refused": (41, 53, 42, 49, 50, 57, 58, 59, 322, 62, 101, 310, 311, 76, 82, 264, 316, 83, 258, 84, 85, 86, 265,
-                    87, 263, 88, 266, 90, 92, 437, 425),
+        # socket, socketpair, connect, bind, listen, fork, vfork, execve, execveat, ptrace, process_vm_*,
+        # kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal,
+        # truncate, rename*, mkdir*, rmdir, creat, link*, unlink*, symlink*, mknod*, openat2, io_uring_setup,
+        # chmod, fchmod, fchmodat*, chown, fchown, lchown, fchownat, setxattr*, removexattr*
+        "refused": (41, 53, 42, 49, 50, 57, 58, 59, 322, 101, 310, 311, 62, 200, 234, 129, 297, 424,
+                    76, 82, 264, 316, 83, 258, 84, 85, 86, 265, 87, 263, 88, 266, 133, 259, 437, 425,
+                    90, 91, 268, 452, 92, 93, 94, 260, 188, 189, 190, 197, 198, 199),
     },
     "aarch64": {
         "architecture": 0xC00000B7, "open": None, "openat": 56, "clone": 220, "clone3": 435,
-        "refused": (198, 199, 203, 200, 201, 221, 281, 129, 117, 270, 271, 45, 38, 276, 34, 37, 35, 36, 437, 425),
+        "refused": (198, 199, 203, 200, 201, 221, 281, 117, 270, 271, 129, 130, 131, 138, 240, 424,
+                    45, 38, 276, 34, 37, 35, 36, 33, 437, 425, 52, 53, 452, 54, 55, 5, 6, 7, 14, 15, 16),
     },
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import pickle
 import warnings
@@ -24,6 +25,7 @@ from pytracking.evaluation.run_record import RECORD_NAME, recorded_parameters
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.tasks import Outcome, TaskRunner
 from pytracking.tracker.base import TrackerParams, with_recommendations
+from pytracking.tracker.dimp.network import load_dimp_network
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 from pytracking.utils.files import sha256
@@ -56,6 +58,16 @@ def eager(tmp_path: Path) -> str:
     file = tmp_path / "networks" / "eager.pth"
     save_checkpoint(file, bundled.net, bundled.constructor, {"tracker": recommended_everywhere()})
     return file.stem
+
+
+@pytest.fixture(scope="module", autouse=True)
+def each_network_once():
+    """No frame is tracked here: trackers of one network share it, and it needs no engine."""
+    dimp = "pytracking.tracker.dimp.dimp"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"{dimp}.load_dimp_network", functools.cache(load_dimp_network))
+        patch.setattr(f"{dimp}.with_engine", lambda network, *_: network)
+        yield
 
 
 @pytest.fixture(autouse=True)

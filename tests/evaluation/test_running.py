@@ -36,28 +36,21 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in names}
 
 
-@pytest.mark.parametrize("threads", [0, 2])
-def test_results_are_written_for_every_sequence(sequences, threads):
-    tracker = Spec(RandomWalk)
-    report = run(sequences, tracker, threads)
-    assert (report.computed, report.kept, report.failures) == (3, 0, [])
-    for sequence in sequences:
-        boxes = read_boxes(boxes_file(tracker.results_dir, sequence.name))
-        assert len(boxes) == len(sequence)
-        np.testing.assert_allclose(boxes[0], sequence.ground_truth_rect[0])
-        assert (read_times(times_file(tracker.results_dir, sequence.name))[1:] >= 0.001).all()
-        np.testing.assert_allclose(
-            read_scores(scores_file(tracker.results_dir, sequence.name))[1:], boxes[1:, 0], atol=0.006
-        )
-
-
-def test_workers_and_this_process_give_the_same_boxes(sequences, tmp_path, monkeypatch):
-    tracker = Spec(RandomWalk)
-    run(sequences, tracker)
-    expected = contents(tracker.results_dir)
-    monkeypatch.setenv("PYTRACKING_RESULTS_PATH", str(tmp_path / "other"))
-    assert run(sequences, tracker, threads=2).computed == 3
-    assert contents(tracker.results_dir) == expected
+def test_results_are_written_for_every_sequence_and_workers_give_the_same(sequences, tmp_path, monkeypatch):
+    tracker, found = Spec(RandomWalk), []
+    for threads in (0, 2):
+        monkeypatch.setenv("PYTRACKING_RESULTS_PATH", str(tmp_path / f"results{threads}"))
+        report = run(sequences, tracker, threads)
+        assert (report.computed, report.kept, report.failures) == (3, 0, [])
+        found.append(contents(tracker.results_dir))
+        for sequence in sequences:
+            boxes = read_boxes(boxes_file(tracker.results_dir, sequence.name))
+            assert len(boxes) == len(sequence)
+            np.testing.assert_allclose(boxes[0], sequence.ground_truth_rect[0])
+            assert (read_times(times_file(tracker.results_dir, sequence.name))[1:] >= 0.001).all()
+            scores = read_scores(scores_file(tracker.results_dir, sequence.name))
+            np.testing.assert_allclose(scores[1:], boxes[1:, 0], atol=0.006)
+    assert found[0] == found[1]
 
 
 def test_second_run_computes_nothing(sequences):

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from ltr.errors import UserError
 from pytracking.experiments.definition import Benchmark, Experiment
 from pytracking.experiments.running import run_experiment
 from pytracking.experiments.selection import Selection, jobs_of
@@ -94,6 +95,15 @@ def test_ray_missing_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ImportError, match=r"rls-tracking\[ray\]"):
         RayPool()
+
+
+def test_ray_that_does_not_start_gets_a_sentence(monkeypatch):
+    def too_slow(**_):
+        raise Exception("The current node timed out during startup.")
+
+    monkeypatch.setattr(ray, "init", too_slow)
+    with pytest.raises(UserError, match="did not start on this machine: The current node timed out"), RayPool():
+        pass
 
 
 @pytest.mark.parametrize("options", [{"cpus": 0}, {"gpus": -1.0}])

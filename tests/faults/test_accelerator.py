@@ -51,10 +51,10 @@ def test_p_waits_when_it_needs_room_and_then_alone():
     """A basis grows by 20 rows or an eighth: a wait every 20 updates at most, to drop rows that say nothing."""
     with stand_in_accelerator() as waits:
         inverse = InverseCorrelation(2048, delta=0.1, device=DEVICE)
-        for _ in range(100):
+        for _ in range(45):
             inverse.update(on_device(2048))
             inverse.precondition(on_device(2048))
-        assert set(waits.sites) == {ROWS} and waits.sites[ROWS] <= 5
+        assert set(waits.sites) == {ROWS} and waits.sites[ROWS] <= 2
 
 
 @pytest.mark.parametrize("when_full", ["shift", "forget"])
@@ -62,7 +62,7 @@ def test_a_full_budget_waits_once_for_each_truncation(when_full):
     with stand_in_accelerator() as waits:
         budget = 40 * 2048 * 6
         inverse = InverseCorrelation(2048, delta=0.1, device=DEVICE, memory_budget=budget, when_full=when_full)
-        for _ in range(80):
+        for _ in range(60):
             inverse.update(on_device(2048))
             assert inverse.precondition(on_device(2048)).device == DEVICE
         assert inverse.truncations > 0
@@ -101,7 +101,7 @@ def test_roi_sampling_waits_only_for_the_size_of_dense_boxes(kind):
 # ----------------------------------------------------------------------------------------------------------- trackers
 
 IMAGE = np.random.default_rng(0).integers(0, 255, (240, 320, 3), dtype=np.uint8)
-QUICK = {"image_sample_size": 128, "train_skipping": 3, "engine": "torch", "sample_memory_size": 40}
+QUICK = {"image_sample_size": 128, "train_skipping": 2, "engine": "torch", "sample_memory_size": 40}
 
 
 def dimp_tracker(name: str, **changes):
@@ -127,7 +127,7 @@ def test_a_frame_waits_where_it_is_said_to(name):
         tracker.initialize(IMAGE, {"init_bbox": [100, 80, 60, 50], "seed": 0})
         waits.sites.clear()
         flags, updates = [], 0
-        for _ in range(9):
+        for _ in range(4):
             output = tracker.track(IMAGE, {})
             flags.append(output["flag"])
             updates += output["learner"]["updated"]
@@ -139,7 +139,7 @@ def test_a_frame_waits_where_it_is_said_to(name):
             assert set(others) <= set(allowed), others
             assert all(count <= allowed[site] for site, count in others.items()), others
             waits.sites.clear()
-        assert "normal" in flags and updates
+        assert "normal" in flags and updates == 2
         assert tracker.filters.device == tracker.memory.features.device == tracker.memory.boxes.device == DEVICE
 
 

@@ -7,7 +7,7 @@ import torch
 from ltr.checkpoint import CheckpointError, load_network, read_checkpoint
 from ltr.weights import bundled_networks
 from tests.faults.corruption import corrupted
-from tests.faults.hostile_checkpoints import files
+from tests.faults.hostile_checkpoints import archive, checkpoint, files, legacy, own_format, tensor, text
 from tests.faults.measure import cost_of, quick_collections
 
 HOSTILE = files()
@@ -32,6 +32,25 @@ def test_small_files_cannot_ask_for_much(tmp_path, attack):
     assert isinstance(cost.error, CheckpointError), cost.error
     assert "greedy.pth" in str(cost.error) and len(str(cost.error)) < 1500
     assert cost.peak < SPARE + 2 * len(HOSTILE[attack])
+
+
+def test_no_storage_is_made_that_the_file_cannot_fill(tmp_path, monkeypatch):
+    """The old layout makes storages before it reads them; zeros count, though they are not resident before that."""
+    path, asked, zeros = tmp_path / "greedy.pth", [], torch.zeros
+    tensors = b"".join(text(key) + tensor(key, 3500, (4,)) + b"s" for key in "01")
+    path.write_bytes(legacy(checkpoint(b"N", b"}" + tensors) + bytes(10_000)))
+    monkeypatch.setattr(torch, "zeros", lambda size, **options: asked.append(size) or zeros(size, **options))
+    with pytest.raises(CheckpointError, match="tensors claim 14000 bytes"):
+        read_checkpoint(path)
+    assert asked == [7000]
+
+
+@pytest.mark.parametrize("length", [6, 10])
+def test_a_storage_is_as_long_as_its_tensors_say(tmp_path, length):
+    net = b"}" + text("w") + tensor("0", 4, (3,)) + b"s"
+    (tmp_path / "other.pth").write_bytes(archive(own_format(net), {"data/0": bytes(length)}))
+    with pytest.raises(CheckpointError, match=f"has {length} bytes instead of 8"):
+        read_checkpoint(tmp_path / "other.pth")
 
 
 def damage_report(path, seeds, folder):

@@ -1,5 +1,6 @@
 """A worker may die at any moment: its sequence fails with the reason, and the others are tracked."""
 import errno
+import io
 import os
 import signal
 import subprocess
@@ -143,6 +144,13 @@ def test_what_doctor_calls_ok_can_be_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr("tempfile.TemporaryFile", read_only)
     assert "Read-only" in why_not_writable(tmp_path)
+
+    class OnAFullDisk(io.BytesIO):
+        def write(self, _):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda dir: OnAFullDisk())  # which can still make an empty file
+    assert "No space left" in why_not_writable(tmp_path)
 
 
 def test_clocks_may_jump(sequences, monkeypatch):  # noqa: F811
