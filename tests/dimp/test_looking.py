@@ -82,7 +82,8 @@ def test_a_target_that_jumped_out_of_the_patch_is_found_again() -> None:
     expected = x + (step if x + w + step < frame.shape[1] else -step) + w / 2
     found = {}
     for side in (None, 288):
-        tracker = Tracker("rls_dimp", "default", network="dimp_mobile").create_tracker({"wide_sample_size": side})
+        sizes = {"image_sample_size": 160, "search_area_scale": 2.8125, "wide_sample_size": side}
+        tracker = Tracker("rls_dimp", "default", network="dimp_mobile").create_tracker(sizes)
         tracker.initialize(frame, {"init_bbox": [x, y, w, h]})
         for _ in range(3):
             tracker.track(frame)
