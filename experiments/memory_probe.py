@@ -89,7 +89,7 @@ def walk_along(sequence: Sequence, tracker: DimpTracker, schedule: Schedule) -> 
     for before, index in zip(known, known[1:], strict=False):
         image = sequence.load_frame(index)
         _place(tracker.state, truth[before], image.shape[:2])
-        patch, frame = tracker.cut_patch(image, tracker.patch_size)
+        patch, frame = tracker.cut_patch(image)
         features.append(tracker.sample_features(tracker.network.backbone_features(tracker.network.normalise(patch))))
         target = TargetState.from_box(truth[index], image.shape[:2], tracker.patch_size, 1.0)
         boxes.append(torch.tensor(frame.box_in_patch(target.pos, target.size), dtype=torch.float32))

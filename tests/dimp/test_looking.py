@@ -19,9 +19,10 @@ class Seen(DimpTracker):
         super().__init__(*args, **options)
         self.near, self.wide, self.sides = near, wide, []
 
-    def cut_patch(self, image, size):
-        self.sides.append(int(size[0]))
-        return super().cut_patch(image, size)
+    def cut_patch(self, image, size=None):
+        patch, frame = super().cut_patch(image, size)
+        self.sides.append(int(frame.size[0]))
+        return patch, frame
 
     def score_map(self, features):
         near = features.shape[-1] == 6 and self.usual_peak.value is not None

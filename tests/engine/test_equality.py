@@ -46,7 +46,7 @@ def test_bundled_network(sequences, name, tracker):
         expected, found = (tracker.track(image) for tracker in (leader, follower))
         assert found["flag"] == expected["flag"]
         np.testing.assert_allclose(found["target_bbox"], expected["target_bbox"], rtol=0, atol=PIXELS)
-        patches = [tracker.cut_patch(image, tracker.patch_size)[1] for tracker in (leader, follower)]
+        patches = [tracker.cut_patch(image)[1] for tracker in (leader, follower)]
         if np.abs(patches[0].pos - patches[1].pos).max() > PIXELS:
             follower.state, follower.filters = copy.deepcopy(leader.state), leader.filters
             parted += 1

@@ -279,7 +279,7 @@ def test_first_samples(family_dir, family_set, dragonbaby, box, border):
     expected = golden[f"{key}_box"] + [shift[1], shift[0], 0, 0]
     np.testing.assert_allclose(samples.boxes[0], expected, rtol=0, atol=1e-3)
     np.testing.assert_allclose(samples.patches[0, :, ::23, ::23], golden[f"{key}_patch_sub"], rtol=0, atol=1e-3)
-    patch, frame = tracker.cut_patch(read_frame(dragonbaby, index + 2), tracker.patch_size)
+    patch, frame = tracker.cut_patch(read_frame(dragonbaby, index + 2))
     np.testing.assert_allclose(frame.pos, golden[f"{key}_search_pos"][0], rtol=0, atol=1e-4)
     assert frame.scale == pytest.approx(float(golden[f"{key}_search_scale"][0]), abs=1e-6)
     np.testing.assert_allclose(patch[0, :, ::23, ::23], golden[f"{key}_search_sub"], rtol=0, atol=1e-3)

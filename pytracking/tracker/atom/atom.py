@@ -119,8 +119,8 @@ class AtomTracker(DimpTracker):
     def wide_patch_size(self) -> None:
         """ATOM's score maps have one size."""
 
-    def cut_patch(self, image: np.ndarray, size: np.ndarray) -> tuple[Tensor, PatchFrame]:
-        state = self.state
+    def cut_patch(self, image: np.ndarray, size: np.ndarray | None = None) -> tuple[Tensor, PatchFrame]:
+        state, size = self.state, self.patch_size if size is None else size
         patch, _ = sample_patch(
             image, state.pos, state.scale, size, convention=self.params.crop_convention, device=self.device
         )

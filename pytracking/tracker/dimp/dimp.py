@@ -195,9 +195,8 @@ class DimpTracker(LooksForTarget, LearnsBeside, StagedTracker):
         """What is to be learnt from samples (n, C, h, w) with boxes (n, 4) in the patch and weights (n,)."""
         return self.network.objective(features, boxes, weights)
 
-    def cut_patch(self, image: np.ndarray, size: np.ndarray) -> tuple[Tensor, PatchFrame]:
-        """The patch of ``size`` (h, w), pixels, around the last position, and where it lies in the frame."""
-        params, state = self.params, self.state
+    def cut_patch(self, image: np.ndarray, size: np.ndarray | None = None) -> tuple[Tensor, PatchFrame]:
+        params, state, size = self.params, self.state, self.patch_size if size is None else size
         patch, crop = sample_patch(
             image,
             state.pos + self.sample_offset * state.scale,

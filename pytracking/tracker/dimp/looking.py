@@ -40,8 +40,8 @@ class LooksForTarget:
     localize: Localizer
     usual_peak: UsualPeak
 
-    def cut_patch(self, image: np.ndarray, size: np.ndarray) -> tuple[Tensor, PatchFrame]:
-        """The patch of ``size`` (h, w), pixels, around the last position, and where it lies in the frame."""
+    def cut_patch(self, image: np.ndarray, size: np.ndarray | None = None) -> tuple[Tensor, PatchFrame]:
+        """The patch of ``size`` (h, w), pixels, or of ``patch_size``, around the last position; where it lies."""
         raise NotImplementedError
 
     def sample_features(self, backbone: dict[str, Tensor]) -> Tensor:
@@ -66,7 +66,7 @@ class LooksForTarget:
 
     def look(self, image: np.ndarray) -> Generator[Tensor, dict[str, Tensor], Sight]:
         """The best sight of the target; patches to send through the network are yielded."""
-        near = yield from self._look_at(image, self.patch_size)
+        near = yield from self._look_at(image)
         wide_size = self.wide_patch_size()
         if wide_size is None or not self._shows_little(near):
             return near
@@ -76,8 +76,8 @@ class LooksForTarget:
         # followed, but not learnt from: the memory's samples are of one size
         return replace(wide, found=replace(wide.found, flag="uncertain"))
 
-    def _look_at(self, image: np.ndarray, size: np.ndarray) -> Generator[Tensor, dict[str, Tensor], Sight]:
-        patch, frame = self.cut_patch(image, size)
+    def _look_at(self, image: np.ndarray, *size: np.ndarray) -> Generator[Tensor, dict[str, Tensor], Sight]:
+        patch, frame = self.cut_patch(image, *size)
         backbone = yield patch
         features = self.sample_features(backbone)
         scores = self.score_map(features).cpu().numpy()  # (h, w)
