@@ -17,7 +17,7 @@ from rls_ext import InverseCorrelation, NormalEquations, virtual_input_conv, vir
 from tests.faults.accelerator import DEVICE, moved, on_device, stand_in_accelerator
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-SCORES = "pytracking/tracker/dimp/looking.py:_look_at"  # the score map, once per frame
+SCORES = "pytracking/tracker/dimp/dimp.py:stages"  # the score map, once per frame
 REFINEMENT = "ltr/models/bbreg/box_head.py:_as_arrays"  # values and gradients of all boxes, once per step of refinement
 ROWS = "rls_ext/factored.py:_remove_zero_rows"  # when P has no room for another row
 LEARNING = {  # after an update, not after other frames

@@ -55,9 +55,8 @@ PROCESSING = DimpProcessing(
 )
 #: what the tracker does differently on this network than on the published ones, see docs/training.md
 TRACKER = {
-    "image_sample_size": 224,  # the target as large as in training, with less around it
-    "search_area_scale": 3.9375,
-    "wide_sample_size": 288,  # where that shows little of the target
+    "image_sample_size": 256,
+    "search_area_scale": 4.5,
     "num_init_random_boxes": 4,
     "box_refinement_iter": 4,
     "box_refinement_space": "edges",

@@ -116,15 +116,12 @@ class AtomTracker(DimpTracker):
             params.slope_length,
         )
 
-    def wide_patch_size(self) -> None:
-        """ATOM's score maps have one size."""
-
-    def cut_patch(self, image: np.ndarray, size: np.ndarray | None = None) -> tuple[Tensor, PatchFrame]:
-        state, size = self.state, self.patch_size if size is None else size
+    def cut_patch(self, image: np.ndarray) -> tuple[Tensor, PatchFrame]:
+        state = self.state
         patch, _ = sample_patch(
-            image, state.pos, state.scale, size, convention=self.params.crop_convention, device=self.device
+            image, state.pos, state.scale, self.patch_size, convention=self.params.crop_convention, device=self.device
         )
-        return patch, PatchFrame(np.round(state.pos), state.scale, size)
+        return patch, PatchFrame(np.round(state.pos), state.scale, self.patch_size)
 
 
 def whole_cells(side: int, odd: bool, stride: int = 16) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
 from pytracking.tracker.dimp.guard import UpdateGuard, remedy_for
 from pytracking.tracker.dimp.learner import OnlineLearner, make_descent_learner
 from pytracking.tracker.dimp.localization import Flag, Localizer, localizer_for
-from pytracking.tracker.dimp.looking import TRUSTED, LooksForTarget
 from pytracking.tracker.dimp.network import describe_computing, load_dimp_network, with_engine
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.past import PastSamples
@@ -37,8 +37,10 @@ from pytracking.tracker.dimp.score_maps import preprocess, sum_around
 from pytracking.utils.device import select_device
 from pytracking.utils.threads import in_own_threads
 
+TRUSTED = ("normal", "hard_negative")  # flags of frames that are learnt from
 
-class DimpTracker(LooksForTarget, LearnsBeside, StagedTracker):
+
+class DimpTracker(LearnsBeside, StagedTracker):
     """DiMP, composed of its parts; subclasses and parameters choose the online learner.
 
     Args:
@@ -150,8 +152,14 @@ class DimpTracker(LooksForTarget, LearnsBeside, StagedTracker):
     ) -> Generator[Tensor, dict[str, Tensor], dict[str, Any]]:
         params, state = self.params, self.state
         self.frame_number += 1
-        seen = yield from self.look(image)
-        frame, backbone, found = seen.frame, seen.backbone, seen.found
+        patch, frame = self.cut_patch(image)
+        backbone = yield patch
+        features = self.sample_features(backbone)
+        scores = self.score_map(features).cpu().numpy()  # (h, w)
+        found = self.localize(scores, self.cell_pixels * frame.scale, state.pos - frame.pos, state.size)
+        part_of_usual = self.usual_peak.part(found.max_score)
+        if params.uncertain_part is not None and part_of_usual < params.uncertain_part and found.flag != "not_found":
+            found = replace(found, flag="uncertain")
         if found.flag != "not_found":
             self.usual_peak.found(found.max_score)
             state.move_to(frame.pos + found.translation, params.target_inside_ratio)
@@ -161,13 +169,13 @@ class DimpTracker(LooksForTarget, LearnsBeside, StagedTracker):
                 factor = scale_factor(peaks, params.scale_step, params.scale_weight)
                 state.resize(state.size * factor, rescale=True)
             if params.use_iou_net:
-                self._refine(backbone, frame, found.flag, seen.part_of_usual)
+                self._refine(backbone, frame, found.flag, part_of_usual)
         output: dict[str, Any] = {
             "target_bbox": state.box,
             "score": found.max_score,
             "flag": found.flag,
             "translation": found.translation,
-            "learner": self._learn(seen.features, frame, found.flag),
+            "learner": self._learn(features, frame, found.flag),
         }
         self._add_optional(output, found.scores)
         self.debug.show(self.frame_number, image, output, found.scores)
@@ -195,20 +203,21 @@ class DimpTracker(LooksForTarget, LearnsBeside, StagedTracker):
         """What is to be learnt from samples (n, C, h, w) with boxes (n, 4) in the patch and weights (n,)."""
         return self.network.objective(features, boxes, weights)
 
-    def cut_patch(self, image: np.ndarray, size: np.ndarray | None = None) -> tuple[Tensor, PatchFrame]:
-        params, state, size = self.params, self.state, self.patch_size if size is None else size
+    def cut_patch(self, image: np.ndarray) -> tuple[Tensor, PatchFrame]:
+        """The search patch, and where it lies in the frame."""
+        params, state = self.params, self.state
         patch, crop = sample_patch(
             image,
             state.pos + self.sample_offset * state.scale,
             state.scale,
-            size,
+            self.patch_size,
             convention=params.crop_convention,
             border=params.border_mode,
             max_scale_change=params.patch_max_scale_change,
             device=self.device,
             fast=self.network.engine is not None,
         )
-        return patch, PatchFrame(crop.center, crop.scale(size), size)
+        return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
 
     def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag, part_of_usual: float) -> None:
         state, weight = self.state, self.params.refinement_weight

@@ -51,7 +51,6 @@ class DimpParams(TrackerParams):
     # The patch that is searched
     image_sample_size: int = 288  # side of the patch, pixels
     search_area_scale: float = 5.0  # side of the patch, target sizes
-    wide_sample_size: int | None = None  # side of a second, wider patch, looked at where the first shows little; pixels
     border_mode: BorderMode = "replicate"  # what to do where the patch leaves the frame
     patch_max_scale_change: float | None = 1.5  # most that the inside modes shrink a patch
     crop_convention: Convention = "new"  # rounding of the patch's corners, see pytracking.features.crop
