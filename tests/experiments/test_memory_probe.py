@@ -117,9 +117,7 @@ def test_every_family_can_be_probed(folder, results, family, title):
     for label in (f"RLS-{title}", "exact"):
         assert np.isfinite(values[label]["past margin"]).all()
         assert values[label]["past margin"] != values[FIRST_FILTER]["past margin"]
-    # Nothing betters ATOM's first filter, which takes 60 steps, on a target that never changes; it must not be spoilt.
-    least = 0.95 if family == "atom" else 1.0
-    assert np.mean(values["exact"]["recent margin"]) > least * np.mean(values[FIRST_FILTER]["recent margin"])
+    assert np.mean(values["exact"]["recent margin"]) > np.mean(values[FIRST_FILTER]["recent margin"])
 
 
 def test_a_sequence_with_too_few_boxes_is_left_out(folder, results):
