@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytracking.tracker.dimp.dimp import DimpTracker
@@ -25,6 +25,7 @@ LEARNERS = {
 
 @few
 @given(st.sets(st.integers(1, 3000), min_size=1, max_size=300), st.integers(2, 16))
+@example({1, 2, 3, 4}, 3)
 def test_samples_are_few_spread_out_and_older_than_a_hundred_frames(offered: set[int], most: int) -> None:
     kept = PastSamples(most)
     for number in sorted(offered):

@@ -53,12 +53,14 @@ class PastSamples:
 
     def offer(self, frame_number: int, features: Tensor, box: Tensor) -> None:
         """Keeps a frame's features (1, C, h, w) and box (4,) if it is its turn."""
-        if self._kept and frame_number < self._kept[-1][0] + self.interval:
-            return
-        if len(self._kept) == self.most:
+        if self._is_its_turn(frame_number) and len(self._kept) == self.most:
             self._kept = self._kept[::2]
             self.interval *= 2
-        self._kept.append((frame_number, features.clone(), box.clone()))
+        if self._is_its_turn(frame_number):
+            self._kept.append((frame_number, features.clone(), box.clone()))
+
+    def _is_its_turn(self, frame_number: int) -> bool:
+        return not self._kept or frame_number >= self._kept[-1][0] + self.interval
 
     def frames(self, now: int) -> list[int]:
         """Numbers of the kept frames that are of the past at frame ``now``."""
