@@ -76,12 +76,15 @@ def resolve_parameters(
 
 def _with_overrides(params: TrackerParams, label: str, overrides: dict[str, Any]) -> TrackerParams:
     existing = {field.name for field in fields(params)} - set(NOT_SETTABLE)
-    for name in overrides:
+    for name, value in overrides.items():
         if name in NOT_SETTABLE:
             raise UnknownParameterError(f"{label}: '{name}' cannot be set: {NOT_SETTABLE[name]}")
         if name not in existing:
             kind = f"parameter of '{label}' called"
             raise UnknownParameterError(unknown_name_message(kind, name, existing, senses=SENSES))
+        present = getattr(params, name)
+        if isinstance(value, str) and isinstance(present, (int, float)):
+            raise UserError(f"{label}: {name} must be a number (or True or False), as {present!r} is; got {value!r}")
     return with_values(params, overrides, "user")
 
 

@@ -16,6 +16,7 @@ import ltr
 from experiments.definition import TrackerName
 from experiments.tables import experiment_names, get_experiment
 from ltr.checkpoint import FORMAT, read_checkpoint, save_checkpoint
+from ltr.errors import UserError
 from pytracking import run_tracker
 from pytracking.evaluation import Tracker
 from pytracking.evaluation.discovery import parameter_names
@@ -129,6 +130,8 @@ def test_a_user_wins_over_everybody(eager: str) -> None:
     assert params.provenance["train_skipping"] == params.provenance["iounet_k"] == "user"
     with pytest.raises(UnknownParameterError, match="Did you mean 'train_skipping'"):
         Tracker("dimp", "bgd", overrides={"train_skiping": 7}).get_parameters()
+    with pytest.raises(UserError, match="train_skipping must be a number.*'often'"):
+        Tracker("dimp", "bgd", overrides={"train_skipping": "often"}).get_parameters()
     with pytest.raises(UnknownParameterError, match="--network"):
         Tracker("dimp", "bgd", overrides={"network_file": "x.pth"}).get_parameters()
 

@@ -82,14 +82,14 @@ class RLSDescent(PlainDescent):
         if direct or first.rank < mini_batches:
             for each in samples:
                 each.derived.forget()  # coordinates in a Q that may now change
-            return super().begin_stage(momentum, samples, mini_batches)
-        self._span = SpanStage(self.layers[0], momentum, first.factors())
+            return samples
+        self._span = SpanStage(self.layers[0], momentum.sums[0], first.factors())
         self.head.layers = [self._span.layer, *self.layers[1:]]
         return [self._span.with_coordinates(each) for each in samples]
 
     def end_stage(self) -> None:
         if self._span is not None:
-            self._span.finish()
+            self._span.finish(self.momentum.sums[0])
             self._span, self.head.layers = None, self.layers
 
     def abandon_stage(self) -> None:

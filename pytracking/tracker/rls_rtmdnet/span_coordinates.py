@@ -14,9 +14,6 @@ few: Y and Z have columns for them too, and what belongs to them goes to V.
 A step is kept in factors: for V, alpha g = alpha ΔᵀX and the part of the appended rows are one product of low rank,
 which is added to the momentum and nowhere else. Its norm needs no more than the factors either: outside the span P is
 alpha, inside it is S, so |step|² = alpha² (|g + d W|² - |Y|²) + |Z|².
-
-The momentum stays in its coordinates between stages: rows that Q has got since are orthogonal to K Q, so K is zero for
-them and C is V times them.
 """
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from pytracking.tracker.rtmdnet.descent import Momentum
+from pytracking.tracker.rtmdnet.descent import LayerStep
 from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import LayerGradient
 from rls_ext import PFactors
@@ -61,30 +58,23 @@ class SpanMatrix:
     Attributes:
         whole: (o, width), filled up with zeros to whole cache lines, also between K and C.
         inputs: columns of V.
-        q: Q (r, p) as it is when the stage begins.
+        rank: rows r of Q when the stage begins, columns of K and of C.
     """
 
     whole: Tensor
     inputs: int
-    q: Tensor
+    rank: int
 
     @classmethod
-    def of(cls, v: Tensor, bias: Tensor, q: Tensor, k: Tensor | None = None, c: Tensor | None = None) -> SpanMatrix:
-        """V and the bias, with the columns of K and C that are known; the others of K are zero."""
-        inputs, room, known = v.shape[1], aligned_length(len(q), q.dtype), 0
-        matrix = cls(v.new_zeros(len(v), aligned_length(inputs + 2 * room + 1, v.dtype)), inputs, q)
-        matrix.v.copy_(v)
+    def of(cls, weight: Tensor, bias: Tensor, q: Tensor) -> SpanMatrix:
+        """A layer with all of its weights in V."""
+        inputs, room = weight.shape[1], aligned_length(len(q), q.dtype)
+        width = aligned_length(inputs + 2 * room + 1, weight.dtype)
+        matrix = cls(weight.new_zeros(len(weight), width), inputs, len(q))
+        matrix.v.copy_(weight)
         matrix.bias.copy_(bias)
-        if k is not None and c is not None:
-            known = k.shape[1]
-            matrix.k[:, :known], matrix.c[:, :known] = k, c
-        matrix.c[:, known:] = matrix.products(q[known:])
+        matrix.c.copy_(matrix.products(q))
         return matrix
-
-    @property
-    def rank(self) -> int:
-        """Columns r of K and of C."""
-        return len(self.q)
 
     @property
     def inputs_with_coordinates(self) -> int:
@@ -121,10 +111,10 @@ class SpanMatrix:
         whole, k, difference = (square(part) for part in (self.whole, self.k, self.c - self.k))
         return whole - k - difference
 
-    def write_to(self, weight: Tensor, bias: Tensor) -> None:
+    def write_to(self, weight: Tensor, bias: Tensor, q: Tensor) -> None:
         """V + K Q as the weights of a layer."""
-        torch.addmm(self.v, self.k, self.q[:, :-1], out=weight)
-        torch.addmv(self.bias, self.k, self.q[:, -1], out=bias)
+        torch.addmm(self.v, self.k, q[:, :-1], out=weight)
+        torch.addmv(self.bias, self.k, q[:, -1], out=bias)
 
 
 @dataclass(slots=True)
@@ -165,19 +155,14 @@ class SpanStage:
 
     Args:
         layer: its weights and bias are exchanged for [V | K | C | bias] until :meth:`finish`.
-        momentum: its first sum is the layer's; it stays in coordinates when the stage ends.
+        momentum: the fading sum of the layer's steps.
         factors: of the layer's P when the stage begins.
     """
 
-    def __init__(self, layer: nn.Linear, momentum: Momentum, factors: PFactors) -> None:
+    def __init__(self, layer: nn.Linear, momentum: LayerStep, factors: PFactors) -> None:
         self.source, self.q = layer, factors.basis
         self.weights = SpanMatrix.of(layer.weight.data, layer.bias.data, self.q)
-        before, total = momentum.unfolded, momentum.sums[0]
-        if isinstance(before, SpanMatrix):
-            self.momentum = SpanMatrix.of(before.v, before.bias, self.q, before.k, before.c)
-        else:
-            self.momentum = SpanMatrix.of(total.weight, total.bias, self.q)
-        momentum.unfolded = self.momentum
+        self.momentum = SpanMatrix.of(momentum.weight, momentum.bias, self.q)
         self.layer = nn.Linear(1, 1, device="meta")
         weight = self.weights.whole[:, : self.weights.inputs_with_coordinates]
         self.layer.weight = nn.Parameter(weight, requires_grad=False)
@@ -216,7 +201,7 @@ class SpanStage:
             gradient_square += 2 * decay * (gradient.outputs * outputs).sum() + decay**2 * weights.square()
         z = y @ factors.core
         change = torch.add(z, y, alpha=-alpha)
-        step = SpanMatrix(torch.zeros_like(weights.tail), 0, self.q)  # without V
+        step = SpanMatrix(torch.zeros_like(weights.tail), 0, rank)  # without V
         torch.add(change[:, :rank], weights.k, alpha=alpha * decay, out=step.k)
         step.c.copy_(z[:, :rank])
         left = torch.cat([gradient.outputs * alpha, change[:, rank:].T])  # (b + t, o)
@@ -230,9 +215,10 @@ class SpanStage:
         torch.add(step.tail, self.momentum.tail, alpha=kept, out=self.momentum.tail)
         self.weights.whole.sub_(self.momentum.whole, alpha=rate)
 
-    def finish(self) -> None:
-        """Writes the weights back."""
-        self.weights.write_to(self.source.weight.data, self.source.bias.data)
+    def finish(self, momentum: LayerStep) -> None:
+        """Writes weights and momentum back."""
+        self.weights.write_to(self.source.weight.data, self.source.bias.data, self.q)
+        self.momentum.write_to(momentum.weight, momentum.bias, self.q)
 
 
 def square(values: Tensor) -> Tensor:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -60,25 +59,13 @@ class LayerStep:
         self.whole.mul_(factor)
 
 
-class Foldable(Protocol):
-    """A layer's sum in other coordinates."""
-
-    def write_to(self, weight: Tensor, bias: Tensor) -> None:
-        """Overwrites both with the sum."""
-
-
 class Momentum:
-    """Exponentially fading sums of the steps.
-
-    Attributes:
-        unfolded: the first layer's sum, where a stage left it in other coordinates; ``sums`` lacks it then.
-    """
+    """Exponentially fading sums of the steps."""
 
     def __init__(self, layers: list[nn.Linear], kept: float) -> None:
         self.layers = layers
         self.kept = kept
         self._sums: list[LayerStep] = []
-        self.unfolded: Foldable | None = None
 
     @property
     def sums(self) -> list[LayerStep]:
@@ -89,13 +76,7 @@ class Momentum:
 
     def reset(self) -> None:
         """Forgets all steps taken."""
-        self._sums, self.unfolded = [], None
-
-    def fold(self) -> None:
-        """Brings ``sums`` up to date."""
-        if self.unfolded is not None:
-            self.unfolded.write_to(self.sums[0].weight, self.sums[0].bias)
-            self.unfolded = None
+        self._sums = []
 
 
 class PlainDescent:
@@ -118,7 +99,6 @@ class PlainDescent:
     def begin_stage(self, momentum: Momentum, samples: list[SampleSet], mini_batches: int) -> list[SampleSet]:
         """Called before the first mini-batch of a stage; the samples as this stage's mini-batches take them."""
         self.momentum = momentum
-        momentum.fold()
         return samples
 
     def end_stage(self) -> None:
