@@ -7,7 +7,7 @@ benchmark.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from ltr.data.processing import DimpExamples, DimpProcessing
 from ltr.data.sampler import ExampleSampler
 from ltr.dataset.base import VideoDataset
 from ltr.dataset.coco import coco_parts
+from ltr.dataset.jhmdb import JhmdbClips
 from ltr.dataset.masks import MaskVideos
 from ltr.dataset.split import read_split
 from ltr.dataset.sprites import SpriteBank
@@ -31,7 +32,7 @@ from ltr.dataset.synthetic import SyntheticVideos
 from ltr.models.tracking.dimpnet import DiMPNet, dimpnet_mobile
 from ltr.trainers.plan import RunOptions, TrainingPlan, cosine_decay
 
-GEOMETRY = CropGeometry(output_side=256, search_area=4.5)
+GEOMETRY = CropGeometry(output_side=192, search_area=4.5)
 CACHED = ["layer2"]  # the deepest map that training does not change
 NETWORK = {
     "taps": {"layer2": "6", "layer3": "13"},
@@ -40,7 +41,9 @@ NETWORK = {
     "iou_input_dim": [96, 96],
     "iou_inter_dim": [128, 128],
     "iou_reference_dim": 64,
+    "init_gauss_sigma": 0.67,
 }
+LABEL_SIGMA = 0.67  # cells: a quarter of the target's side
 TRAIN_FRAMES, TEST_FRAMES, MAX_GAP = 2, 2, 40
 PROCESSING = DimpProcessing(
     geometry=GEOMETRY,
@@ -48,15 +51,15 @@ PROCESSING = DimpProcessing(
     train_jitter=Jitter(centre=2.5, scale=0.2, aspect=0.15),
     test_jitter=Jitter(centre=3.0, scale=0.3, aspect=0.2),
     augmentation=Augmentation(
-        brightness=0.25, contrast=0.25, colour=0.08, blur=0.1, motion=0.1, coarse=0.15, cover=0.1
+        brightness=0.25, contrast=0.25, colour=0.08, blur=0.1, motion=0.1, coarse=0.25, cover=0.1, grey=0.1
     ),
     backdrop=0.6,
     look_alike=0.4,
 )
 #: what the tracker does differently on this network than on the published ones, see docs/training.md
 TRACKER = {
-    "image_sample_size": 256,
-    "search_area_scale": 4.5,
+    "image_sample_size": GEOMETRY.output_side,
+    "search_area_scale": GEOMETRY.search_area,
     "num_init_random_boxes": 4,  # five boxes of four steps: less time than ten of five, overlaps within 0.003
     "box_refinement_iter": 4,
     "box_refinement_space": "edges",
@@ -76,7 +79,7 @@ class Amounts:
     """How much of everything."""
 
     part_size: int = 1000  # examples of each part of the cache
-    parts: int = 14
+    parts: int = 24
     validation_size: int = 400  # examples of held-out videos, for the log alone
     epochs: int = 3
     batch_size: int = 16
@@ -99,7 +102,7 @@ def build(options: RunOptions) -> TrainingPlan:
         validation=FeatureCache(validation) if validation else None,
         parameter_groups=parameter_groups(network),
         constructor={"function": "ltr.models.tracking.dimpnet.dimpnet_mobile", "kwargs": NETWORK},
-        metadata={"tracker": TRACKER, "geometry": {"output_side": 256, "search_area": 4.5}},
+        metadata={"tracker": TRACKER, "geometry": asdict(GEOMETRY)},
         epochs=epochs,
         batch_size=amounts.batch_size,
         learning_rate_factor=cosine_decay(epochs),
@@ -113,9 +116,9 @@ def make_actor(network: DiMPNet, weights: DimpLossWeights | None = None) -> Dimp
     return DimpActor(
         network,
         train_frames=TRAIN_FRAMES,
-        label_sigma=0.9,
+        label_sigma=LABEL_SIGMA,
         proposals=32,
-        overlap_window=192,
+        overlap_window=144,
         weights=weights,
         box_loss="density",
     )
@@ -173,12 +176,13 @@ def _sources() -> dict[VideoDataset, float]:
     voc = VocStills(stills)
     birds = [CubStills(path.parent) for path in sorted(stills.glob("**/bounding_boxes.txt"))]
     return {
-        voc: 0.42,
+        voc: 0.38,
         coco_parts(stills): 0.08,
         **dict.fromkeys(birds, 0.04),
         VocStills(stills, parts=True): 0.06,
-        StillParts(voc): 0.15,
-        MaskVideos(training_path("davis_path"), without=read_split("davis_held_out")): 0.25,
+        StillParts(voc): 0.12,
+        JhmdbClips(training_path("jhmdb_path")): 0.1,
+        MaskVideos(training_path("davis_path"), without=read_split("davis_held_out")): 0.22,
     }
 
 
