@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import cv2
 import torch
 
 from ltr.errors import UserError
@@ -79,23 +80,40 @@ def thread_variables(threads: int) -> Iterator[None]:
 
 @contextmanager
 def own_torch_threads(tracker: Any) -> Iterator[None]:
-    """In this block torch has the tracker's ``torch_threads``, if it has that; afterwards as many as before.
+    """In this block torch has the tracker's ``torch_threads`` and OpenCV one, if it has that; afterwards as before.
 
-    The number is torch's for all threads of the program, so this belongs around whatever several threads do. Around a
+    The numbers hold for all threads of the program, so this belongs around whatever several threads do. Around a
     loop over frames it lets the tracker go on learning from one while it is given the next: where each frame changes
-    the number, what a tracker does beside the program has to end first.
+    torch's number, what a tracker does beside the program has to end first.
     """
     before, own = torch.get_num_threads(), getattr(tracker, "torch_threads", None)
-    if own in (None, before):
+    if own is None:
         yield
         return
-    torch.set_num_threads(own)
+    with _one_opencv_thread():
+        if own == before:
+            yield
+            return
+        torch.set_num_threads(own)
+        try:
+            yield
+            if hasattr(tracker, "settle"):
+                tracker.settle()
+        finally:
+            torch.set_num_threads(before)
+
+
+@contextmanager
+def _one_opencv_thread() -> Iterator[None]:
+    """Where OpenCV has more, each of them waits awake for half a millisecond after the resizing of a patch."""
+    before = cv2.getNumThreads()
+    if before > 1:
+        cv2.setNumThreads(1)
     try:
         yield
-        if hasattr(tracker, "settle"):
-            tracker.settle()
     finally:
-        torch.set_num_threads(before)
+        if before > 1:
+            cv2.setNumThreads(before)
 
 
 def in_own_threads(method: Callable[..., Any]) -> Callable[..., Any]:

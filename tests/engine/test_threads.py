@@ -1,4 +1,5 @@
 """One rule for threads."""
+import cv2
 import pytest
 import torch
 
@@ -49,18 +50,35 @@ def test_engine_by_environment(monkeypatch):
     assert wanted_engine("auto") == "torch" and wanted_engine("onnxruntime") == "onnxruntime"
 
 
+@pytest.fixture
+def several_threads():
+    """The program around a tracker has two threads in torch and in OpenCV."""
+    before = torch.get_num_threads(), cv2.getNumThreads()
+    torch.set_num_threads(2)
+    cv2.setNumThreads(2)
+    yield
+    torch.set_num_threads(before[0])
+    cv2.setNumThreads(before[1])
+
+
+def now() -> tuple[int, int]:
+    return torch.get_num_threads(), cv2.getNumThreads()
+
+
 @pytest.mark.filterwarnings("ignore::pytracking.evaluation.networks.FallbackWeightsWarning")
-def test_a_tracker_uses_its_own_threads_and_leaves_those_of_the_program(monkeypatch):
+def test_a_tracker_uses_its_own_threads_and_leaves_those_of_the_program(monkeypatch, several_threads):
     tracker = Tracker("rls_dimp", "default", network="dimp_mobile").create_tracker({"cpu_threads": 2})
     assert tracker.torch_threads == 1
     seen = []
-    monkeypatch.setattr(tracker, "cut_patch", lambda image: seen.append(torch.get_num_threads()) or 1 / 0)
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        tracker.frame_number, tracker.state = 1, None
+    monkeypatch.setattr(tracker, "cut_patch", lambda image: seen.append(now()) or 1 / 0)
+    tracker.frame_number, tracker.state = 1, None
+    for torch_threads in (2, 1):
+        torch.set_num_threads(torch_threads)
         with pytest.raises(ZeroDivisionError):
             tracker.track(None)
-        assert seen == [1] and torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
+        assert seen.pop() == (1, 1) and now() == (torch_threads, 2)
+
+
+def test_trackers_without_threads_of_their_own_have_the_program_s(several_threads):
+    with threads.own_torch_threads(object()):
+        assert now() == (2, 2)
