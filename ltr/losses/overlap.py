@@ -46,12 +46,6 @@ def sample_proposals(boxes: Tensor, count: int, min_overlap: float = 0.1, tries:
 
 
 def overlap_loss(predicted: Tensor, proposals: Tensor, boxes: Tensor) -> Tensor:
-    """Squared error of predicted overlaps, which the network gives in the range -1 … 1.
-
-    Args:
-        predicted: (..., count).
-        proposals: xywh (..., count, 4).
-        boxes: true boxes xywh (..., 4).
-    """
+    """Squared error of overlaps (..., count), predicted as -1 … 1, of proposals (..., count, 4) with boxes (..., 4)."""
     truth = 2 * overlap(proposals, boxes[..., None, :]) - 1
     return (predicted - truth).square().mean()

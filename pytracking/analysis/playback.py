@@ -37,15 +37,10 @@ def write_page(
     most_width: int = MOST_WIDTH,
     fps: float = 20.0,
 ) -> list[Moment]:
-    """Writes the page and returns its worst moments.
+    """Writes the page, which holds its frames and needs nothing else, and returns its worst moments.
 
     Args:
-        path: file to write; it holds the frames and needs nothing else.
-        sequence: the frames and the annotation.
-        boxes: (n, 4) by tracker.
         most_frames: a longer sequence is thinned to this many frames.
-        most_width: wider frames are made smaller.
-        fps: speed of the play button.
     """
     scores = {name: overlaps(array, sequence) for name, array in boxes.items()}
     moments = worst_moments(scores)

@@ -58,10 +58,7 @@ def draw_plot(evaluation: Evaluation, kind: str = "success", title: str | None =
     """A figure of one plot; trackers in the legend stand in the order of their score.
 
     Args:
-        evaluation: the scores.
         kind: "success", "prec" or "norm_prec".
-        title: by default the plot's name.
-        band: shade the 95 % interval over runs, where there are several.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -37,8 +37,6 @@ class Table:
     """Rows under a header.
 
     Args:
-        title: stands above the table.
-        header: names of the columns.
         rows: cells; the first of each row is its name.
         notes: lines below, e.g. the evaluator rule.
         best: columns whose largest number LaTeX and Markdown print bold.

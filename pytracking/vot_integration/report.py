@@ -134,12 +134,8 @@ def expected_average_overlap(
 
 
 def reliability(failures: float, length: float, frames: int = RELIABILITY_FRAMES) -> float:
-    """R_S of the paper: the probability of tracking S frames without a failure.
-
-    Args:
-        failures: average number of failures of a sequence (R_fr).
-        length: average length of the sequences (N_frames).
-        frames: S.
+    """R_S of the paper: the probability of tracking S = ``frames`` frames without a failure, from the mean number of
+    failures of a sequence (R_fr) and its mean length (N_frames).
     """
     return math.exp(-frames * failures / length)
 

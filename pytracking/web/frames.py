@@ -14,7 +14,6 @@ class FrameArchive:
     of any length stays viewable from end to end, more coarsely the longer it is.
 
     Args:
-        path: the file; made here, removed by :meth:`remove`.
         quota: bytes that it may hold.
     """
 
@@ -35,13 +34,7 @@ class FrameArchive:
         return len(self._indices)
 
     def put(self, index: int, data: bytes, always: bool = False) -> None:
-        """Keeps a frame, unless it is one of those that are left out; indices must grow.
-
-        Args:
-            index: of the frame in the video.
-            data: its bytes.
-            always: keep it whatever the stride is.
-        """
+        """Keeps a frame, unless it is one of those that are left out and not ``always`` wanted; indices must grow."""
         with self._lock:
             if self._file.closed or (index % self.stride and not always):
                 return

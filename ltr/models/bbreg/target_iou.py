@@ -61,8 +61,6 @@ class TargetIoU:
     """IoU-Net of one target, ready for every frame.
 
     Args:
-        network: in eval mode.
-        modulation: of the target, batch of one.
         head: another engine's; None computes on torch.
     """
 
