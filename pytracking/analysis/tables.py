@@ -22,11 +22,11 @@ class Number:
     interval: float = float("nan")
     decimals: int = 2
 
-    def shown(self, plus_minus: str = "±") -> str:
+    def shown(self) -> str:
         if math.isnan(self.value):
             return "-"
         text = f"{self.value:.{self.decimals}f}"
-        return text if math.isnan(self.interval) else f"{text} {plus_minus} {self.interval:.{self.decimals}f}"
+        return text if math.isnan(self.interval) else f"{text} ± {self.interval:.{self.decimals}f}"
 
 
 Cell = str | int | Number
