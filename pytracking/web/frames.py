@@ -47,11 +47,7 @@ class FrameArchive:
             self._append(index, self._end, len(data))
 
     def get(self, index: int) -> tuple[int, bytes]:
-        """The frame, or the nearest before it that was kept, with its index.
-
-        Raises:
-            KeyError: if there is none.
-        """
+        """The frame, or the nearest before it that was kept, with its index; KeyError if there is none."""
         with self._lock:
             place = max(0, bisect.bisect_right(self._indices, index) - 1)
             if self._file.closed or place >= len(self._indices):

@@ -70,11 +70,7 @@ Message = Start | Correct | Drawn | Command
 
 
 def parse_message(text: str) -> Message:
-    """Reads a message.
-
-    Raises:
-        MessageError: saying what is wrong with it.
-    """
+    """Reads a message; MessageError says what is wrong with it."""
     data = parse_object(text)
     kind = data.get("type")
     if kind == "start":

@@ -139,11 +139,7 @@ class RunStore:
         return run
 
     def get(self, run_id: str) -> Run:
-        """A run by its id.
-
-        Raises:
-            KeyError: if there is none (any more).
-        """
+        """A run by its id; KeyError if there is none (any more)."""
         with self._lock:
             return self._runs[run_id]
 
