@@ -35,7 +35,6 @@ def read_checkpoint(path: str | Path, *, tensors: bool = True) -> Checkpoint:
     """Reads our own, pytracking's (all formats) and RT-MDNet's files; executes nothing that is pickled in them.
 
     Args:
-        path: checkpoint file.
         tensors: False reads names, shapes and metadata alone, however large the file is.
 
     Raises:
@@ -63,8 +62,6 @@ def save_checkpoint(
     """Writes plain tensors and json-like metadata, atomically; ``torch.load(path, weights_only=True)`` reads it.
 
     Args:
-        path: where to; its folder is made.
-        net_state: a state dict.
         constructor: ``{"function": one of NETWORKS, "kwargs": {...}}``.
         metadata: strings, numbers, booleans, None, lists and dictionaries of them.
         half: store floating point tensors in 16 bits; reading gives 32 bits again.
@@ -92,8 +89,6 @@ def load_network(path: str | Path, device: str | torch.device = "cpu", **overrid
     """Builds the network that a checkpoint describes and loads its weights, every name checked.
 
     Args:
-        path: checkpoint file.
-        device: where the network goes.
         **overrides: constructor arguments that replace the recorded ones; ``constructor=dotted name`` for files that
             record none.
 

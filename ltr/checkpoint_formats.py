@@ -37,11 +37,7 @@ class Checkpoint:
 
 
 def parse_content(path: Path, content: Any) -> Checkpoint:
-    """The checkpoint in what ``torch.save`` wrote to ``path``.
-
-    Raises:
-        CheckpointError: if it is none.
-    """
+    """The checkpoint in what ``torch.save`` wrote to ``path``; CheckpointError if it is none."""
     if not isinstance(content, Mapping):
         raise CheckpointError(f"{path}: holds a {type(content).__name__}, not a checkpoint's dictionary")
     if content.get("format") == FORMAT:

@@ -27,10 +27,7 @@ def download(
     What arrived of an interrupted download stays in ``<target>.part`` and is continued by the next call.
 
     Args:
-        url: http(s) address.
-        target: where the complete, verified file goes.
         sha256: expected digest or its first digits.
-        size: expected bytes.
         timeout: seconds without any data after which to give up.
 
     Raises:

@@ -25,11 +25,7 @@ class DamagedFileError(UserError):
 
 
 class Budget:
-    """What the pickles of one file may have made.
-
-    Args:
-        size: bytes of the file.
-    """
+    """What the pickles of one file of ``size`` bytes may have made."""
 
     def __init__(self, size: int) -> None:
         self._reads = MOST_READS

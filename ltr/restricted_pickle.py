@@ -107,8 +107,6 @@ class RestrictedUnpickler(pickle._Unpickler):
     """Rebuilds what ``find_class`` knows; storages come from ``load_storage(dtype, key, numel, view)``.
 
     Args:
-        file: at the start of the pickle.
-        size: bytes of the file.
         budget: shared by all pickles of the file.
         load_storage: None where there can be no tensors.
     """

@@ -81,12 +81,7 @@ def run_experiment(
     """Runs an experiment and shows its scores; results that are there are kept.
 
     Args:
-        experiment_module: module in experiments/.
         experiment_name: function in it that returns (trackers, sequences).
-        debug: debug level of the trackers.
-        threads: worker processes; 0: in this one.
-        rerun: compute results again that are there already.
-        overwrite: move results of other settings or data away first.
     """
     trackers, sequences = find_experiment(experiment_module, experiment_name)()
     report = run_dataset(sequences, trackers, debug, threads, rerun=rerun, overwrite=overwrite)

@@ -36,16 +36,9 @@ def run_tracker(
     """Runs a tracker on a dataset or one of its sequences, and shows the scores; results that are there are kept.
 
     Args:
-        tracker_name: folder in pytracking/tracker.
-        tracker_param: file in pytracking/parameter/<tracker_name>.
         run_id: number of the run: chooses the seed and the result folder.
-        dataset_name: a dataset's name or folder:PATH.
         sequence: one sequence, by name or by number.
-        debug: debug level of the tracker.
-        threads: worker processes; 0: in this one.
         visdom_info: as pytracking has it; a note says what takes Visdom's place.
-        rerun: compute results again that are there already.
-        overwrite: move results of other settings or data away first.
         tracker_options: ``network``, ``strict_weights`` and ``overrides`` of :class:`Tracker`.
     """
     note_visdom(visdom_info)

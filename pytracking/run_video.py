@@ -48,17 +48,10 @@ def run_video(
     """Tracks objects in a video.
 
     Args:
-        tracker_name: folder in pytracking/tracker.
-        tracker_param: file in pytracking/parameter/<tracker_name>.
         videofile: video file, folder of frames, rtsp:// or http:// address, or demo:NAME.
         optional_box: x, y, w, h in the first frame, or several of them; None asks for a box.
-        debug: debug level of the tracker.
-        save_results: write boxes, times and scores.
-        save: write a video with the boxes drawn.
         start: the first frame, counted from 1.
         changes: targets that come and go later, by 0-based frame.
-        display: open a window, where there is a screen.
-        mot: write the boxes in the MOT format too.
         tracker_options: ``network``, ``strict_weights`` and ``overrides`` of :class:`TrackerHandle`.
 
     Returns:

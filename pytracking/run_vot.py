@@ -24,12 +24,8 @@ def run_vot2020(
     """Serves a tracker to the VOT toolkit, of any year, until the toolkit ends it.
 
     Args:
-        tracker_name: folder in pytracking/tracker.
-        tracker_param: file in pytracking/parameter/<tracker_name>.
         run_id: taken and not used: the toolkit numbers its repetitions, and seeds follow from them.
         debug: taken and not used: the toolkit compares speeds.
-        visdom_info: taken and not used.
-        network: to run on instead of the one that the parameters name.
         conversion: of polygons to boxes; None: as the parameters say.
         timeout: seconds in one call before its stack is logged.
     """

@@ -34,12 +34,8 @@ def run_webcam(
     """Tracks what the camera sees, in a window.
 
     Args:
-        tracker_name: folder in pytracking/tracker.
-        tracker_param: file in pytracking/parameter/<tracker_name>.
-        debug: debug level of the tracker.
         visdom_info: as pytracking has it; a note says what takes Visdom's place.
         camera: its number, or an rtsp:// or http:// address.
-        boxes: targets in the first picture.
         tracker_options: ``network``, ``strict_weights`` and ``overrides`` of :class:`TrackerHandle`.
     """
     note_visdom(visdom_info)

@@ -17,16 +17,10 @@ def solve_positive(matrix: Tensor, targets: Tensor, ridge: float) -> tuple[Tenso
 
 
 class DenseGram:
-    """G <- beta G + X^T X, exactly.
+    """G <- beta G + X^T X, exactly, in slabs of ``block`` rows; p = ``dim``.
 
     G is symmetric, so it is kept in slabs of rows, each from its first diagonal entry on. That is half the memory and
     half the work of a whole matrix, for updates and for products.
-
-    Args:
-        dim: p.
-        dtype: of G.
-        device: where it lives.
-        block: rows of a slab.
     """
 
     form = "dense"

@@ -187,12 +187,7 @@ class InverseCorrelation:
         return narrow
 
     def precondition(self, g: Tensor, out: Tensor | None = None) -> Tensor:
-        """g P_n for g (..., p), in g's dtype.
-
-        Args:
-            g: rows to multiply.
-            out: memory for the result, of g's shape and dtype; may be g itself. New memory by default.
-        """
+        """g P_n for g (..., p), in g's dtype; ``out`` is memory for it, of g's shape and dtype, and may be g itself."""
         if g.dim() == 0 or g.shape[-1] != self.dim:
             raise ShapeError(f"g must be (..., {self.dim}), got {tuple(g.shape)}")
         if out is not None and (out.shape != g.shape or out.dtype != g.dtype):

@@ -17,13 +17,9 @@ class RLSRegressor:
     W_n Phi_n = Z_n = beta Z_(n-1) + Y^T X = W_(n-1) (Phi_n - X^T X) + Y^T X, exact for any block size.
 
     Args:
-        in_features: p.
-        out_features: q.
         delta: Weight of |W|^2 in the cost, forgotten with time when beta < 1; positive.
-        beta: Forgetting factor in (0, 1].
         form: Representation of P, as for ``InverseCorrelation``.
         dtype: Precision of W and P; float64, since an exact estimator is wanted for its digits.
-        device: Where W and P live.
     """
 
     def __init__(

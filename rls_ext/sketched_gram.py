@@ -24,14 +24,7 @@ _COLUMNS = 1024  # of B that are changed at once, so that shrinking needs little
 
 
 class SketchedGram:
-    """G <- beta G + X^T X, within :attr:`error_bound`.
-
-    Args:
-        dim: p.
-        dtype: of B.
-        device: where it lives.
-        memory_budget: bytes of B.
-    """
+    """G <- beta G + X^T X, within :attr:`error_bound`; B takes ``memory_budget`` bytes."""
 
     form = "sketched"
 

@@ -30,14 +30,10 @@ class DimpActor(nn.Module):
     lower part is frozen and its output cached, `features`: layer name -> (B, frames, C, h, w). Train frames come first.
 
     Args:
-        network: with `feature_extractor`, `classifier` and `bb_regressor`.
-        train_frames: number of train frames.
         label_sigma: deviation of the classification label in cells.
-        iterations: steepest descent steps.
         proposals: boxes for each frame that the IoU-Net is trained on.
         overlap_window: side in pixels (a multiple of 16) of a window around the target that the IoU-Net is trained in,
             since its convolutions need no more than the neighbourhood of the boxes; None for the whole crop.
-        weights: factors of the loss terms.
         box_loss: "overlap" trains the IoU-Net to predict overlaps, "density" as the energy of a density of boxes.
     """
 
@@ -125,12 +121,7 @@ class DimpActor(nn.Module):
 
 
 def cut_windows(features: dict[str, Tensor], boxes: Tensor, side: int) -> tuple[dict[str, Tensor], Tensor]:
-    """Cuts a square window around each image's box out of its feature maps.
-
-    Args:
-        features: "layer2" (B, C, h, w) of stride 8 and "layer3" (B, C, h/2, w/2) of stride 16.
-        boxes: xywh in image pixels (B, 4).
-        side: of the window in image pixels, a multiple of 16.
+    """Cuts a window of ``side`` pixels, a multiple of 16, around each image's box xywh (B, 4) out of its feature maps.
 
     Returns:
         Windows of the maps, and the boxes in pixels of the windows.

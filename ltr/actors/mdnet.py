@@ -14,8 +14,6 @@ class MdnetActor(nn.Module):
     their output cached, `domain`, `positive_features` (P, D) and `negative_features` (N, D).
 
     Args:
-        network: an MDNet with a branch for each domain.
-        embedding_weight: factor of the instance embedding loss.
         hard_negatives: number of highest scoring background boxes to learn from; None takes all.
     """
 

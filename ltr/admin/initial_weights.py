@@ -10,12 +10,7 @@ from ltr.errors import UserError
 
 
 def load_backbone_weights(backbone: nn.Module, path: Path) -> None:
-    """Fills every parameter and buffer of a backbone from a file of plain tensors; further entries are ignored.
-
-    Args:
-        backbone: with the parameter names of the file.
-        path: state dict readable without executing code.
-    """
+    """Fills every parameter and buffer of a backbone from a file of plain tensors; further entries are ignored."""
     stored = torch.load(path, map_location="cpu", weights_only=True)
     wanted = backbone.state_dict()
     absent = [name for name in wanted if name not in stored and not name.endswith("num_batches_tracked")]

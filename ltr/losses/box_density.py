@@ -16,11 +16,7 @@ LABEL_DEVIATION = 0.05  # of the Gaussian around the true box
 
 
 def draw_boxes(truth: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Random boxes around each true one.
-
-    Args:
-        truth: xywh (..., 4).
-        count: boxes for each.
+    """``count`` random boxes around each true one, xywh (..., 4).
 
     Returns:
         Boxes xywh (..., count, 4) and, beside them, their distance from the truth in its units (..., count, 4).
@@ -43,9 +39,7 @@ def log_gaussian(distance: Tensor, deviation: float) -> Tensor:
 def density_loss(energy: Tensor, distance: Tensor) -> Tensor:
     """Divergence of the predicted density from the label's, up to a constant; mean over the images.
 
-    Args:
-        energy: the network's output f (..., count).
-        distance: of the boxes from the truth (..., count, 4), as drawn by :func:`draw_boxes`.
+    ``energy`` is the network's output (..., count), ``distance`` that of the boxes which :func:`draw_boxes` drew.
     """
     drawn = torch.logsumexp(torch.stack([log_gaussian(distance, d) for d in DEVIATIONS]), 0) - math.log(len(DEVIATIONS))
     log_normaliser = torch.logsumexp(energy - drawn, -1) - math.log(energy.shape[-1])

@@ -6,16 +6,9 @@ from torch import Tensor
 
 
 def gaussian_labels(boxes: Tensor, score_side: int, feature_stride: int, sigma: float) -> Tensor:
-    """Where the target is, as the score map should show it.
+    """Score maps (..., score_side, score_side) as they should be for boxes xywh (..., 4): 1 at the target's centre.
 
-    Args:
-        boxes: xywh in crop pixels (..., 4).
-        score_side: rows and columns of the score map.
-        feature_stride: crop pixels for each score cell.
-        sigma: deviation of the Gaussian in cells.
-
-    Returns:
-        Labels (..., score_side, score_side) with value 1 at the target's centre.
+    ``sigma`` is the Gaussian's deviation in cells, ``feature_stride`` a cell's side in crop pixels.
     """
     centre = (boxes[..., :2] + boxes[..., 2:] / 2) / feature_stride  # (..., 2) x, y
     cells = torch.arange(score_side, dtype=boxes.dtype, device=boxes.device)

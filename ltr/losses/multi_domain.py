@@ -7,12 +7,7 @@ from torch.nn import functional
 
 
 def binary_loss(target_scores: Tensor, background_scores: Tensor) -> Tensor:
-    """Mean cross entropy of target against background.
-
-    Args:
-        target_scores: logits (background, target) of target boxes (P, 2).
-        background_scores: logits of background boxes (N, 2).
-    """
+    """Mean cross entropy of the logits (background, target) of target boxes (P, 2) and background boxes (N, 2)."""
     logits = torch.cat([target_scores, background_scores])
     classes = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
     classes[: len(target_scores)] = 1
@@ -22,9 +17,7 @@ def binary_loss(target_scores: Tensor, background_scores: Tensor) -> Tensor:
 def instance_embedding_loss(scores_in_all_domains: Tensor, domain: int) -> Tensor:
     """Makes a target's score highest in the branch of its own video, so that similar objects of other videos differ.
 
-    Args:
-        scores_in_all_domains: target logits of target boxes in every branch (P, domains).
-        domain: number of the video that the boxes come from.
+    Scores are target logits of target boxes in every branch, (P, domains).
     """
     wanted = torch.full((len(scores_in_all_domains),), domain, dtype=torch.long, device=scores_in_all_domains.device)
     return functional.cross_entropy(scores_in_all_domains, wanted)

@@ -7,6 +7,8 @@ from torch import Tensor
 from ltr.overlap import overlap
 
 PERTURBATIONS = (0.01, 0.05, 0.1, 0.2, 0.3)  # deviations of a proposal, in units of the box's size
+LEAST_OVERLAP = 0.1  # a proposal that overlaps less is drawn again
+TRIES = 10  # then the box itself is the proposal
 
 
 def _box_noise(shape: torch.Size, device: torch.device) -> Tensor:
@@ -17,41 +19,25 @@ def _box_noise(shape: torch.Size, device: torch.device) -> Tensor:
     return noise
 
 
-def sample_proposals(boxes: Tensor, count: int, min_overlap: float = 0.1, tries: int = 10) -> Tensor:
-    """Random boxes around each box, at all distances from nearly right to hardly overlapping.
-
-    Args:
-        boxes: xywh (..., 4).
-        count: proposals for each.
-        min_overlap: a proposal that overlaps less is drawn again, and replaced by the box itself after `tries` draws.
-        tries: number of draws.
-
-    Returns:
-        Proposals xywh (..., count, 4).
-    """
+def sample_proposals(boxes: Tensor, count: int) -> Tensor:
+    """Random boxes (..., count, 4) around each box xywh (..., 4), from nearly right to hardly overlapping."""
     truth = boxes[..., None, :].expand(*boxes.shape[:-1], count, 4)
     result, missing = truth.clone(), torch.ones(truth.shape[:-1], dtype=torch.bool, device=boxes.device)
     deviations = torch.tensor(PERTURBATIONS, device=boxes.device)
-    for _ in range(tries):
+    for _ in range(TRIES):
         spread = deviations[torch.randint(len(PERTURBATIONS), truth.shape[:-1], device=boxes.device)][..., None]
         noise = _box_noise(truth.shape, boxes.device) * spread
         side = truth[..., 2:].prod(-1, keepdim=True).sqrt()
         centre = truth[..., :2] + truth[..., 2:] / 2 + noise[..., :2] * side
         size = truth[..., 2:] * noise[..., 2:].exp()
         drawn = torch.cat([centre - size / 2, size], dim=-1)
-        accepted = missing & (overlap(drawn, truth) > min_overlap)
+        accepted = missing & (overlap(drawn, truth) > LEAST_OVERLAP)
         result = torch.where(accepted[..., None], drawn, result)
         missing = missing & ~accepted
     return result
 
 
 def overlap_loss(predicted: Tensor, proposals: Tensor, boxes: Tensor) -> Tensor:
-    """Squared error of predicted overlaps, which the network gives in the range -1 … 1.
-
-    Args:
-        predicted: (..., count).
-        proposals: xywh (..., count, 4).
-        boxes: true boxes xywh (..., 4).
-    """
+    """Squared error of overlaps (..., count), predicted as -1 … 1, of proposals (..., count, 4) with boxes (..., 4)."""
     truth = 2 * overlap(proposals, boxes[..., None, :]) - 1
     return (predicted - truth).square().mean()

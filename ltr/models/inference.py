@@ -41,7 +41,6 @@ def prepare_for_inference(network: nn.Module, *, channels_last: bool = True) -> 
     Afterwards the network can neither be trained nor give a state dict in the published form: use a fresh one for that.
 
     Args:
-        network: any of this package's networks, in eval mode.
         channels_last: store convolution weights channels-last, which CPUs and tensor cores prefer.
     """
     if network.training:

@@ -34,7 +34,6 @@ class MinimalFiltering:
     The weights are transformed once, so later changes of the layer's weights are not seen.
 
     Args:
-        conv: a layer for which :func:`can_replace` holds.
         products_at_once: numbers in a strip of tiles; by default 8 MiB, what the cache holds during the transform.
     """
 
@@ -117,11 +116,7 @@ def _values(terms: int, points: int) -> Tensor:
 
 
 class FastConvolutions:
-    """A chain of convolution blocks (convolution first), each by minimal filtering where that is possible and pays.
-
-    Args:
-        blocks: run one after another; on other devices than the CPU just as they are.
-    """
+    """A chain of convolution blocks (convolution first), on the CPU by minimal filtering where possible."""
 
     def __init__(self, blocks: list[nn.Sequential]) -> None:
         self.blocks = blocks

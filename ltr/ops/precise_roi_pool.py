@@ -12,14 +12,10 @@ from torch import Tensor, nn
 
 
 def integrated_hat_weights(start: Tensor, end: Tensor, bins: int, first: int, length: int) -> Tensor:
-    """Mean of every hat function over every bin of an interval.
+    """Mean of every hat function over each of ``bins`` equal parts of intervals, whose ends (...) are in cells.
 
     Args:
-        start: left ends in cells, any shape (...).
-        end: right ends, same shape.
-        bins: number of equal parts of the interval.
         first: index of the first cell (hat centre) considered.
-        length: number of cells considered.
 
     Returns:
         Weights (..., bins, length); all zero where ``end <= start``.
@@ -159,13 +155,7 @@ def precise_roi_pool(
 
 
 class PreciseRoIPool(nn.Module):
-    """:func:`precise_roi_pool` as a layer without parameters.
-
-    Args:
-        rows: bins vertically.
-        columns: bins horizontally.
-        spatial_scale: cells for each image pixel.
-    """
+    """:func:`precise_roi_pool` as a layer without parameters: ``rows`` times ``columns`` bins."""
 
     def __init__(self, rows: int, columns: int, spatial_scale: float) -> None:
         super().__init__()

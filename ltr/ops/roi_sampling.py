@@ -18,18 +18,7 @@ KINDS = ("plain", "adaptive", "dense")
 def _axis_taps(
     start: Tensor, end: Tensor, points: int, length: int, kind: str
 ) -> tuple[Tensor, Tensor]:
-    """Cells and weights along one axis.
-
-    Args:
-        start: in cells (N,).
-        end: in cells (N,).
-        points: sampled points.
-        length: cells of the map.
-        kind: one of :data:`KINDS`.
-
-    Returns:
-        Cell index (N, points, T) and weight (N, points, T); weight 0 where a tap lies outside.
-    """
+    """Cells and weights of ``points`` points from ``start`` to ``end`` (N,), along an axis of ``length`` cells."""
     extent = (end - start + 1).clamp(min=0)
     spacing = extent / (points - 1 if kind == "plain" else points)  # plain reaches the box's end, the others do not
     position = torch.arange(points, dtype=start.dtype, device=start.device) * spacing[:, None] + start[:, None]

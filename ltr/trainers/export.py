@@ -25,11 +25,7 @@ def export_network(path: Path, plan: TrainingPlan, trainer: Trainer) -> None:
 
 
 def load_initial(network: nn.Module, path: Path) -> None:
-    """Starts a network from an exported one with the same structure.
-
-    Raises:
-        UserError: the file does not fit.
-    """
+    """Starts a network from an exported one with the same structure; UserError if the file does not fit."""
     stored = read_checkpoint(path).net
     wanted = network.state_dict()
     different = [n for n in wanted if n not in stored or stored[n].shape != wanted[n].shape]

@@ -111,13 +111,11 @@ def evaluate(
     Args:
         trackers: trackers or result sets; the same display name makes one row (see ``merge``).
         sequences: with a true box for every frame.
-        rule: evaluator rule, or its name.
         merge: False makes a row of each run.
         missing: "error", or "skip" to leave out sequences that some run has no result of.
         lengths: "error" refuses a file with rows too few or too many; "rule" lets the evaluator's rule pad or cut it.
         workers: processes; None takes the machine's cores.
         cache: keep scores in the user's cache folder, keyed by content.
-        progress: show a bar.
 
     Raises:
         MissingResultsError: naming the files that are not there.

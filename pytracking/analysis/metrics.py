@@ -64,13 +64,9 @@ def overlap_thresholds(gap: float = 0.05) -> np.ndarray:
 def success_curve(
     overlaps: ArrayLike, thresholds: ArrayLike, total: float | None = None, *, inclusive: bool = False
 ) -> np.ndarray:
-    """Fraction of frames whose overlap exceeds each threshold.
+    """Fraction of ``total`` frames (default: n) whose overlap (..., n) exceeds each threshold (k,).
 
-    Args:
-        overlaps: (..., n); NaN counts as a failure.
-        thresholds: (k,), ascending.
-        total: number of frames to divide by; n unless given.
-        inclusive: count ``overlap >= threshold`` instead of ``>``.
+    NaN counts as a failure; ``inclusive`` counts ``overlap >= threshold`` instead of ``>``.
 
     Returns:
         (..., k)

@@ -38,12 +38,7 @@ def overlaps(boxes: np.ndarray, sequence: Sequence) -> np.ndarray:
 
 
 def worst_moments(scores: dict[str, np.ndarray], count: int = 8) -> list[Moment]:
-    """Moments of the largest loss of overlap between two trackers, the worst first.
-
-    Args:
-        scores: overlap of each frame (n,) by tracker; a single tracker is compared with the annotation.
-        count: at most this many.
-    """
+    """Moments of the largest loss of overlap (n,) between two trackers, or of one alone; the worst first."""
     names = list(scores)
     reference = {"annotation": np.ones_like(next(iter(scores.values())))} if len(names) == 1 else {}
     found: list[Moment] = []

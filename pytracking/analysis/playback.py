@@ -29,28 +29,13 @@ QUALITY = 80  # of its JPEGs
 
 
 def write_page(
-    path: Path,
-    sequence: Sequence,
-    boxes: dict[str, np.ndarray],
-    *,
-    most_frames: int = MOST_FRAMES,
-    most_width: int = MOST_WIDTH,
-    fps: float = 20.0,
+    path: Path, sequence: Sequence, boxes: dict[str, np.ndarray], *, most_frames: int = MOST_FRAMES, fps: float = 20.0
 ) -> list[Moment]:
-    """Writes the page and returns its worst moments.
-
-    Args:
-        path: file to write; it holds the frames and needs nothing else.
-        sequence: the frames and the annotation.
-        boxes: (n, 4) by tracker.
-        most_frames: a longer sequence is thinned to this many frames.
-        most_width: wider frames are made smaller.
-        fps: speed of the play button.
-    """
+    """Writes the page, which holds its frames (a longer sequence is thinned), and returns its worst moments."""
     scores = {name: overlaps(array, sequence) for name, array in boxes.items()}
     moments = worst_moments(scores)
     indices = _chosen_frames(len(sequence), most_frames, [moment.frame for moment in moments])
-    images, scale, size = _encode(sequence, indices, most_width)
+    images, scale, size = _encode(sequence, indices)
     data = {
         "name": sequence.name,
         "frames": len(sequence),
@@ -131,11 +116,11 @@ def _chosen_frames(frames: int, most: int, always: list[int]) -> list[int]:
     return sorted({*evenly.tolist(), *always})
 
 
-def _encode(sequence: Sequence, indices: list[int], most_width: int) -> tuple[list[str], float, tuple[int, int]]:
+def _encode(sequence: Sequence, indices: list[int]) -> tuple[list[str], float, tuple[int, int]]:
     images, scale, size = [], 1.0, (0, 0)
     for index in indices:
         frame = sequence.load_frame(index)
-        scale = min(1.0, most_width / frame.shape[1])
+        scale = min(1.0, MOST_WIDTH / frame.shape[1])
         size = (round(frame.shape[1] * scale), round(frame.shape[0] * scale))
         small = cv2.resize(frame, size, interpolation=cv2.INTER_AREA) if scale < 1 else frame
         done, data = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, QUALITY])

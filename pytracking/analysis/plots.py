@@ -54,14 +54,11 @@ KINDS = {
 }  # fmt: skip
 
 
-def draw_plot(evaluation: Evaluation, kind: str = "success", title: str | None = None, band: bool = True) -> Figure:
+def draw_plot(evaluation: Evaluation, kind: str = "success", title: str | None = None) -> Figure:
     """A figure of one plot; trackers in the legend stand in the order of their score.
 
     Args:
-        evaluation: the scores.
         kind: "success", "prec" or "norm_prec".
-        title: by default the plot's name.
-        band: shade the 95 % interval over runs, where there are several.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -80,7 +77,7 @@ def draw_plot(evaluation: Evaluation, kind: str = "success", title: str | None =
         score = float(np.mean(getattr(summary, plot.number)))
         style = styles[tracker.name]
         axes.plot(x, runs.mean(axis=0), label=f"{tracker.name} [{score:.3f}]", linewidth=1.4, **style)
-        if band and len(runs) > 1:
+        if len(runs) > 1:
             width = t_quantile_975(len(runs) - 1) * runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
             mean = runs.mean(axis=0)
             axes.fill_between(x, mean - width, mean + width, color=style["color"], alpha=0.18, linewidth=0)

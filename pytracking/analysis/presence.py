@@ -22,10 +22,8 @@ def presence_table(
     """One row per tracker.
 
     Args:
-        results: the trackers.
         sequences: tracks with ``label_frames`` and ``label_present`` among their attributes.
         threshold: the target is reported present where the tracker's own score is at least this; None: always.
-        title: stands above the table.
     """
     sequences = list(sequences)
     table = Table(f"{title} ({len(sequences)} tracks)", ["Tracker", "Runs", *MEASURES], best=list(MEASURES))

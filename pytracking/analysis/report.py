@@ -49,9 +49,6 @@ def per_sequence_table(
     """One row per sequence, one column per tracker (mean over runs).
 
     Args:
-        evaluation: the scores.
-        title: stands above the table.
-        measure: one of ``MEASURES``.
         order: "name", or "gap": where the first two trackers differ most comes first.
     """
     scores = np.stack([_per_sequence(evaluation, tracker, measure) for tracker in evaluation.trackers])  # (t, s)
@@ -71,7 +68,7 @@ def per_sequence_table(
 
 
 def attribute_table(evaluation: Evaluation, title: str = "AUC by attribute", measure: str = "AUC") -> Table:
-    """One row an attribute of the benchmark, over the sequences that have it."""
+    """One row per attribute of the benchmark, over the sequences that have it."""
     attributes = sorted({name for sequence in evaluation.sequences for name in _challenges(sequence)})
     if not attributes:
         datasets = ", ".join(sorted({sequence.dataset for sequence in evaluation.sequences}))

@@ -83,12 +83,7 @@ class ResultSet:
 
 
 def as_result_sets(trackers: Iterable[Tracker | ResultSet], *, merge: bool = True) -> list[ResultSet]:
-    """Groups trackers into rows.
-
-    Args:
-        trackers: trackers of :func:`pytracking.evaluation.trackerlist`, or result sets.
-        merge: True: runs of one display name make one row; False: each run makes its own.
-    """
+    """Groups trackers and result sets into rows: runs of one display name make one, without ``merge`` each its own."""
     rows: dict[str, list[Run]] = {}
     for tracker in trackers:
         if isinstance(tracker, ResultSet):
@@ -149,8 +144,6 @@ def row_called(name: str, rows: list[ResultSet], by_spec: dict[str, ResultSet]) 
     """The row that a user means: by its name in the table, or in any form in which results can be asked for.
 
     Args:
-        name: what the user wrote.
-        rows: the rows of the table.
         by_spec: the results by the spec that asked for them.
 
     Raises:

@@ -67,11 +67,7 @@ def result_key(sequence_key: bytes, boxes: bytes, times: bytes | None) -> bytes:
 
 
 class ScoreCache:
-    """Rows of numbers by key, one file per run folder.
-
-    Args:
-        folder: where the cache files are; None keeps nothing on disk.
-    """
+    """Rows of numbers by key, one file per run folder; without a ``folder``, nothing is kept on disk."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder

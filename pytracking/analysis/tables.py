@@ -22,11 +22,11 @@ class Number:
     interval: float = float("nan")
     decimals: int = 2
 
-    def shown(self, plus_minus: str = "±") -> str:
+    def shown(self) -> str:
         if math.isnan(self.value):
             return "-"
         text = f"{self.value:.{self.decimals}f}"
-        return text if math.isnan(self.interval) else f"{text} {plus_minus} {self.interval:.{self.decimals}f}"
+        return text if math.isnan(self.interval) else f"{text} ± {self.interval:.{self.decimals}f}"
 
 
 Cell = str | int | Number
@@ -37,8 +37,6 @@ class Table:
     """Rows under a header.
 
     Args:
-        title: stands above the table.
-        header: names of the columns.
         rows: cells; the first of each row is its name.
         notes: lines below, e.g. the evaluator rule.
         best: columns whose largest number LaTeX and Markdown print bold.

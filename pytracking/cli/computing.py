@@ -33,7 +33,7 @@ def apply_computing_options(args: argparse.Namespace) -> None:
     """Makes them hold in this process and in every process that it starts.
 
     Raises:
-        ValueError: if the number of threads is not positive.
+        UserError: if the number of threads is not positive.
     """
     if args.engine is not None:
         os.environ[ENGINE_VARIABLE] = args.engine

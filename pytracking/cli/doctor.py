@@ -4,7 +4,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import platform
-import tempfile
 import warnings
 from collections.abc import Iterator
 from importlib import metadata
@@ -47,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         "Python and packages": packages(),
         "Optional packages": optional_packages(),
         "Device and computing": [*device(), *computing.findings()],
-        "Paths, writing and space": [*paths(), *machine.writing()],
+        "Paths, writing and space": paths(),
         "Video and browser": machine.video(),
         "Networks": networks(),
         "Trackers": trackers(),
@@ -126,32 +125,10 @@ def device() -> Iterator[Finding]:
 
 
 def paths() -> Iterator[Finding]:
-    env = env_settings()
     yield Finding(True, "config file", f"{config_file()}{'' if config_file().is_file() else ' (absent; not needed)'}")
     if LOCAL_FILE.is_file():
         yield Finding(True, "local.py", f"{LOCAL_FILE} (used)")
-    for key in ("results_path", "network_path", "result_plot_path", "cache_path"):
-        path = getattr(env, key)
-        problem = why_not_writable(path)
-        if problem is None:
-            yield Finding(True, key, f"{path}{'' if path.is_dir() else ' (made when needed)'}")
-        else:
-            needed = key != "network_path"  # networks may well be read from where nobody may write
-            remedy = how_to_set(key).replace("\n", " ") if needed else ""
-            yield Finding(False if needed else None, key, f"cannot be written: {problem}", remedy)
-
-
-def why_not_writable(folder: Path) -> str | None:
-    """Tries to write a file where the folder is, or would be made; None if that works. Nothing stays."""
-    while not folder.exists() and folder.parent != folder:
-        folder = folder.parent
-    try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(b"0" * 4096)
-            file.flush()
-    except OSError as error:
-        return f"{folder}: {error.strerror or error}"
-    return None
+    yield from machine.folders()
 
 
 def networks() -> Iterator[Finding]:

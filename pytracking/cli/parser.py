@@ -29,7 +29,6 @@ class CommandParser(argparse.ArgumentParser):
     Args:
         tracker_first: the first two positional arguments are a tracker and its parameters, and may be written as one,
             ``tracker/parameters[@network][#run]``.
-        options: of :class:`argparse.ArgumentParser`.
     """
 
     def __init__(self, *, tracker_first: bool = False, **options: Any) -> None:

@@ -39,11 +39,7 @@ def add_tracker_options(parser: argparse.ArgumentParser) -> None:
 
 
 def apply_tracker_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Makes paths, engine and threads hold in this process; returns ``network``, ``strict_weights`` and ``overrides``.
-
-    Raises:
-        UserError: if an assignment is not NAME=VALUE.
-    """
+    """Makes paths, engine and threads hold in this process; returns the rest as keywords of a tracker."""
     apply_flags(results_path=getattr(args, "results_path", None), network_path=args.network_path)
     apply_computing_options(args)
     overrides = parse_overrides(args.set)

@@ -11,14 +11,7 @@ from pytracking.tracker.base import BaseTracker
 
 
 class MultiObjectWrapper:
-    """One tracker per object, on :class:`pytracking.evaluation.targets.TargetGroup`.
-
-    Args:
-        base_tracker_class: of each object's tracker.
-        params: of all of them.
-        visdom: taken and not used.
-        fast_load: taken and not used: trackers here share their network.
-    """
+    """One tracker per object, on :class:`TargetGroup`; ``visdom`` and ``fast_load`` are not used."""
 
     def __init__(
         self, base_tracker_class: type[BaseTracker], params: Any, visdom: Any = None, fast_load: bool = False

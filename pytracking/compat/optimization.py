@@ -35,14 +35,9 @@ class GaussNewtonCG:
     """Gauss-Newton steps, each by some iterations of conjugate gradients; changes the variable in place.
 
     Args:
-        problem: the residuals.
-        variable: where to start.
         cg_eps: taken and not used: the number of iterations decides.
-        fletcher_reeves: see :class:`pytracking.tracker.atom.conjugate_gradient.ConjugateGradient`.
         standard_alpha: taken and not used: the usual step length is.
         direction_forget_factor: the solver's ``forget_factor``.
-        debug: keep the losses.
-        unused: of views, such as ``plotting`` and ``visdom``.
     """
 
     def __init__(

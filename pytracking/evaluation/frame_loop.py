@@ -49,9 +49,6 @@ class FrameLoop:
 
     For the first frame the tracker gets ``init_bbox``, ``seed`` and, where they are known and wanted, ``sequence_name``
     and ``ground_truth``; for every other ``frame_index`` (from 1) and ``previous_output``.
-
-    Args:
-        tracker: the tracker.
     """
 
     def __init__(self, tracker: BaseTracker) -> None:
@@ -75,15 +72,7 @@ class FrameLoop:
         ground_truth: np.ndarray | None = None,
         where: str = "the first frame",
     ) -> FrameResult:
-        """Starts on a target.
-
-        Args:
-            image: RGB uint8 (h, w, 3).
-            box: x, y, w, h in pixels.
-            seed: of everything random in the tracker.
-            sequence_name: for trackers that use it.
-            ground_truth: boxes of all frames, for trackers that look at the answers.
-            where: starts the message of an error.
+        """Starts on a target; ``where`` starts the message of an error.
 
         Raises:
             FrameError: if the image is not RGB uint8.

@@ -23,9 +23,6 @@ def write_origin(folder: str | Path, sequence: Sequence, settings: str, computin
     """Notes what the result that is about to be written is of.
 
     Args:
-        folder: of the results.
-        sequence: the data.
-        settings: the run's digest.
         computing: which engine really computed it, and with how many threads; for the reader, not compared.
     """
     content = {"dataset": sequence.dataset, "data": sequence.identity(), "settings": settings, "computing": computing}

@@ -51,9 +51,7 @@ def resolve_parameters(
     """What really runs.
 
     Args:
-        params: of the parameter file.
         label: ``tracker/parameter``, for messages.
-        overrides: parameters that a user states.
         network: that a user asks for in place of the parameters' ``weights``.
         strict_weights: raise where the parameters' network is missing, instead of taking their fallback.
 

@@ -33,12 +33,5 @@ def sequence_row(sequence: Sequence, count: int, width: int, boxes: np.ndarray |
 def contact_sheet(
     sequences: Iterable[Sequence], boxes: dict[str, np.ndarray] | None = None, *, columns: int = 6, width: int = 240
 ) -> np.ndarray:
-    """One row per sequence.
-
-    Args:
-        sequences: what to show.
-        boxes: a tracker's boxes (n, 4) by sequence name.
-        columns: frames of each sequence.
-        width: pixels of one frame.
-    """
+    """One row per sequence, with a tracker's boxes (n, 4) by sequence name."""
     return grid([sequence_row(sequence, columns, width, (boxes or {}).get(sequence.name)) for sequence in sequences])

@@ -49,8 +49,6 @@ class FolderRun:
     """One run in a result folder; use as a context manager.
 
     Args:
-        tracker: whose folder it is.
-        sequences: what the run is about to compute, where it is not there yet.
         overwrite: move results away that are of other settings or other data, instead of refusing to run.
 
     Raises:

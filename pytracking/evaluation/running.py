@@ -172,12 +172,7 @@ class _Progress:
         self._seen = dict.fromkeys(map(id, tasks), 0)
         self._show = show
         frames = sum(len(task.sequence) for task in tasks)
-        self._bar = progress_bar(
-            total=frames,
-            unit="frame",
-            disable=not show or not tasks,
-            smoothing=0.05,
-        )
+        self._bar = progress_bar(total=frames, unit="frame", disable=not show or not tasks, smoothing=0.05)
         self._describe()
 
     def __enter__(self) -> _Progress:

@@ -21,13 +21,9 @@ class Sequence:
     """Frames of one video and the target's box in each of them.
 
     Args:
-        name: name of the sequence, and of its result file.
-        frames: paths of the frames, in order.
-        dataset: name of the dataset it belongs to.
         ground_truth_rect: boxes (n, 4); NaN rows where the target is absent or the box unknown; (1, 4) where only the
             first box is published.
         target_visible: for each frame, whether the target can be seen; None takes the rows that are not NaN.
-        object_class: what the target is, where the dataset says so.
         attributes: whatever else the dataset says, e.g. ``{"challenges": ["occlusion"]}``.
         annotation_file: where the boxes come from, for error messages.
     """

@@ -116,13 +116,7 @@ class TargetGroup:
 
 
 class Stages:
-    """One tracker in the middle of a frame.
-
-    Args:
-        tracker: that has a target.
-        image: the frame.
-        info: what :meth:`FrameLoop.prepare` says about it.
-    """
+    """One tracker in the middle of a frame."""
 
     def __init__(self, tracker: StagedTracker, image: np.ndarray, info: dict[str, Any]) -> None:
         self._tracker = tracker
@@ -144,12 +138,7 @@ class Stages:
 
 
 def run_together(all_stages: list[Stages], pool: ThreadPoolExecutor) -> None:
-    """Takes trackers that share a network to the end of the frame.
-
-    Args:
-        all_stages: at the start.
-        pool: for what each of them computes alone.
-    """
+    """Takes trackers that share a network to the end of the frame."""
     running = all_stages
     while running:
         list(pool.map(Stages.advance, running))

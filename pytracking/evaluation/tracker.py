@@ -22,10 +22,7 @@ class Tracker:
     """A tracker with one set of parameters, and one of its runs.
 
     Args:
-        name: folder in ``pytracking/tracker``.
-        parameter_name: module in ``pytracking/parameter/<name>``.
         run_id: number of the run (selects the seed and the result folder), or None for a single run.
-        display_name: name in tables and plots; by default made of the others.
         strict_weights: raise instead of running on the bundled network where the paper's is not on this machine.
         network: run on this network (file name, or name of a bundled one) instead of the one the parameters name; the
             result folder carries its name.
@@ -150,10 +147,7 @@ class Tracker:
         """Tracks one sequence and returns the output; writes nothing.
 
         Args:
-            sequence: what to track.
-            debug: debug level, where ``tracker`` is None; None takes the parameters'.
             tracker: an object from :meth:`create_tracker` to use again (its network stays loaded); None makes one.
-            overrides: parameters to change, where ``tracker`` is None.
             progress: called with the number of frames done.
         """
         if debug is not None:

@@ -82,7 +82,6 @@ class WorkerPool:
     """A fixed number of workers; use as a context manager, which ends them all within seconds.
 
     Args:
-        workers: how many.
         torch_threads: threads for each of them.
         runner_class: runs the tasks in a worker; made without arguments, with a ``run`` like :class:`TaskRunner`'s.
     """

@@ -52,10 +52,7 @@ def sample_patch(
     """Cuts ``scale * output_size`` pixels around ``center`` and resizes them to ``output_size``.
 
     Args:
-        image: RGB uint8 frame (h, w, 3).
         center: (y, x) in the frame; its fraction is dropped.
-        scale: frame pixels per patch pixel.
-        output_size: (h, w) of the patch.
         options: keywords of :func:`sample_rectangle`.
 
     Returns:

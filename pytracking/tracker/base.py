@@ -96,11 +96,7 @@ class RejectedUpdateWarning(RuntimeWarning):
 
 
 class RejectedUpdates:
-    """Counts the online updates refused in a sequence, and warns of the first.
-
-    Args:
-        remedy: which parameters to change, for the warning.
-    """
+    """Counts the online updates refused in a sequence, and warns of the first, naming the ``remedy``."""
 
     def __init__(self, remedy: str) -> None:
         self.remedy = remedy

@@ -38,8 +38,6 @@ def check_initial_box(box: Any, image_size: tuple[int, int], where: str) -> np.n
     """Validates the box that a tracker starts on.
 
     Args:
-        box: four numbers x, y, w, h.
-        image_size: (height, width) of the first frame.
         where: what the message should name, e.g. the annotation file.
 
     Returns:

@@ -1,12 +1,14 @@
-"""Locks and digests of files, and what ltr.files has for writing them."""
+"""Locks and digests of files, values for JSON, and what ltr.files has for writing files."""
 from __future__ import annotations
 
 import hashlib
+import math
+import numbers
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from ltr.files import remove_stale_temporaries, replacing, write_text
 
@@ -15,7 +17,10 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-__all__ = ["HAS_LOCKS", "lock", "locked", "open_lock", "remove_stale_temporaries", "replacing", "sha256", "write_text"]
+__all__ = [
+    "HAS_LOCKS", "finite", "lock", "locked", "open_lock", "remove_stale_temporaries", "replacing", "sha256",
+    "write_text",
+]  # fmt: skip
 
 HAS_LOCKS = fcntl is not None
 
@@ -60,3 +65,14 @@ def sha256(path: str | Path) -> str:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def finite(value: Any) -> Any:
+    """The value with None for every number that JSON does not know: browsers refuse a message with NaN in it."""
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):  # numpy's floats too
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(one) for one in value]
+    return value

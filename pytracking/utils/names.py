@@ -11,9 +11,6 @@ def unknown_name_message(
     """Says that a name does not exist, which one is nearest, and which ones there are.
 
     Args:
-        kind: what is named, e.g. "dataset".
-        name: what the user wrote.
-        existing: the names that there are.
         senses: names that other programs give to the same things, e.g. ``{"lr": "learning_rate"}``.
         order: list the names by their letters.
     """

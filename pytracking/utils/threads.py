@@ -29,10 +29,7 @@ def available_cores() -> int:
 
 
 def most_threads(asked: int | None = None) -> int:
-    """The most threads that a tracker may use.
-
-    Args:
-        asked: the parameter ``cpu_threads``.
+    """The most threads that a tracker may use; ``asked`` is its parameter ``cpu_threads``.
 
     Raises:
         UserError: if that is not a positive number.

@@ -35,12 +35,7 @@ class DecoderLimits:
 
 
 class DecoderProcess:
-    """Asks a decoder, and ends it when it takes too long or says what makes no sense.
-
-    Args:
-        limits: what it may take.
-        what: it decodes, for messages.
-    """
+    """Asks a decoder, and ends it when it takes too long or says what makes no sense."""
 
     def __init__(self, limits: DecoderLimits, what: str) -> None:
         self._limits, self._what = limits, what
@@ -110,12 +105,7 @@ class DecoderProcess:
 
 
 class LimitedSource(FrameSource):
-    """A video file by way of a :class:`DecoderProcess`.
-
-    Args:
-        path: of the file.
-        limits: what decoding it may take.
-    """
+    """A video file by way of a :class:`DecoderProcess`."""
 
     def __init__(self, path: Path, limits: DecoderLimits) -> None:
         if len(os.fsencode(path)) > MAX_HEAD // 2:

@@ -38,13 +38,7 @@ def draw_output(frame: np.ndarray, output: dict[str, Any], caption: str = "") ->
 
 
 def draw_targets(frame: np.ndarray, outputs: Mapping[int, dict[str, Any]], caption: str = "") -> np.ndarray:
-    """A copy of the frame with each target's box in its colour, with its id; a single target's as :func:`draw_output`.
-
-    Args:
-        frame: RGB uint8.
-        outputs: by target.
-        caption: a line at the top.
-    """
+    """A copy of the frame with each target's box in its colour, with its id; a single one as :func:`draw_output`."""
     if list(outputs) == [1]:
         return draw_output(frame, outputs[1], caption)
     picture = frame.copy()
@@ -81,7 +75,6 @@ def draw_boxes(frame: np.ndarray, outputs: list[tuple[str, dict[str, Any]]]) -> 
     """A copy of the frame with several trackers' boxes, each in its colour, and a line below with their names.
 
     Args:
-        frame: RGB uint8.
         outputs: tracker and output (``box``, ``score``) of each box.
     """
     picture = frame.copy()

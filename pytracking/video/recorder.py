@@ -49,8 +49,6 @@ class Recorder:
     ones (``<name>_partial``).
 
     Args:
-        folder: for the files; made if need be.
-        name: of the files.
         about: what the JSON says beside the rows (tracker, video, ...).
         first_frame: number of the first row's frame, counted from 1.
         mot: whether to write ``<name>_mot.txt`` too.

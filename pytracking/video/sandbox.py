@@ -41,11 +41,7 @@ CALLS = {
 
 
 def confine(memory: int) -> None:
-    """Bounds this process for the rest of its life.
-
-    Args:
-        memory: bytes of address space that it may take beyond what it has now.
-    """
+    """Bounds this process for the rest of its life to ``memory`` bytes of address space beyond what it has now."""
     _bound_resources(memory)
     if sys.platform == "linux" and platform.machine() in CALLS:
         _refuse_calls(CALLS[platform.machine()])

@@ -54,12 +54,7 @@ class FrameSource:
 
 
 class FolderSource(FrameSource):
-    """The images of a folder in the order of their numbers.
-
-    Args:
-        folder: of the images.
-        name: for files written about it; None takes the folder's.
-    """
+    """The images of a folder in the order of their numbers; ``name`` is for files written about it."""
 
     def __init__(self, folder: Path, name: str | None = None) -> None:
         files = [path for path in folder.iterdir() if path.suffix.lower() in IMAGE_SUFFIXES]
@@ -79,8 +74,6 @@ class CaptureSource(FrameSource):
     """A video file, a stream or a camera, through OpenCV.
 
     Args:
-        target: file name, address or camera number.
-        name: for files written about it.
         finite: whether it has a last frame, so that an early end is a fault.
     """
 

@@ -46,8 +46,6 @@ def track_video(
     """Yields frame after frame; memory does not grow with the video.
 
     Args:
-        handle: the tracker.
-        source: the frames.
         choose_boxes: gets the first frame, returns x, y, w, h of each target by id.
         start: the frame to start at, 0-based.
         changes: what changes in later frames, by their 0-based numbers in the video.

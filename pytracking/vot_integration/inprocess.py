@@ -26,10 +26,7 @@ class InProcessTracker(Tracker):
     """A toolkit tracker that runs in this process.
 
     Args:
-        identifier: name of its results.
         tracker: the tracker itself; its network stays loaded from one sequence to the next.
-        label: what reports call it.
-        version: version of its results, where the toolkit keeps several.
         conversion: how polygons become boxes, see :class:`VotSession`.
         repetitions: numbers of those of the next sequence that are to be computed, see :class:`SeedSchedule`.
         clock: where the time of real-time experiments comes from.

@@ -18,7 +18,7 @@ from vot.experiment import Experiment, SupervisedExperiment, UnsupervisedExperim
 from vot.tracker import Tracker, Trajectory
 from vot.workspace import Workspace
 
-from pytracking.utils.files import write_text
+from pytracking.utils.files import finite, write_text
 from pytracking.vot_integration.execution import missing_repetitions, open_workspace
 from pytracking.vot_integration.running import chosen_trackers
 
@@ -70,7 +70,7 @@ class VotReport:
 
     def write_json(self, path: str | Path) -> None:
         """Everything, with unrounded numbers; what has no value is null."""
-        write_text(path, json.dumps(_without_nan(asdict(self)), indent=2) + "\n")
+        write_text(path, json.dumps(finite(asdict(self)), indent=2) + "\n")
 
 
 def make_report(folder: str | Path, trackers: Iterable[str] = (), *, partial: bool = False) -> VotReport:
@@ -133,15 +133,9 @@ def expected_average_overlap(
     return scores[0, 0][0], curve
 
 
-def reliability(failures: float, length: float, frames: int = RELIABILITY_FRAMES) -> float:
-    """R_S of the paper: the probability of tracking S frames without a failure.
-
-    Args:
-        failures: average number of failures of a sequence (R_fr).
-        length: average length of the sequences (N_frames).
-        frames: S.
-    """
-    return math.exp(-frames * failures / length)
+def reliability(failures: float, length: float) -> float:
+    """R_S of the paper: the probability of S frames without a failure, by mean failures and length of a sequence."""
+    return math.exp(-RELIABILITY_FRAMES * failures / length)
 
 
 def _accuracy_and_robustness(
@@ -218,14 +212,3 @@ def _speed(experiment: Experiment, sequences: list[Sequence], tracker: Tracker) 
         if "time" in trajectory.properties(index) and not is_special(region, Trajectory.INITIALIZATION)
     ]
     return len(seconds) / sum(seconds) if sum(seconds) > 0 else None
-
-
-def _without_nan(value: Any) -> Any:
-    """JSON has no NaN."""
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_without_nan(item) for item in value]
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else None
-    return value

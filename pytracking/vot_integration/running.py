@@ -61,18 +61,12 @@ def run_workspace(
     """Evaluates trackers in a workspace; results that are complete are kept.
 
     Args:
-        folder: the workspace.
-        trackers: their references; none means all that are registered.
-        experiments: their names; none means all of the stack.
         engine: ``trax`` starts each tracker as the toolkit does; ``inprocess`` calls it in the worker, which loads the
             network once. Both give the same results.
         threads: number of worker processes, each with a sequence of its own; 0 runs in this process. Experiments with
             a real-time limit are run one sequence at a time, because neighbours would slow the tracker down.
-        force: run again what is there.
-        persist: go on with other sequences after a failure.
         timeout: seconds after which an in-process worker that hangs in one call is ended; a TraX tracker has its
             time-out in ``trackers.ini``.
-        progress: show a bar.
 
     Raises:
         WorkspaceError: if the workspace, a tracker or an experiment does not exist.

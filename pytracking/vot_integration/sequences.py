@@ -48,11 +48,7 @@ class SourceSequence:
 
 
 def find_sequences(root: str | Path, origin: int = 0) -> list[SourceSequence]:
-    """All sequences of a folder, in the order of its ``list.txt`` or else by name.
-
-    Args:
-        root: the folder, or that of one sequence.
-        origin: number of the first pixel in the annotations.
+    """All sequences of a folder, in the order of its ``list.txt`` or else by name; ``origin`` numbers the first pixel.
 
     Raises:
         SequenceError: if there are none, or one cannot be read; the message names the file.

@@ -47,14 +47,7 @@ def serve(
     repetitions: Sequence[int] = (),
     timeout: float | None = None,
 ) -> int:
-    """Answers requests until the client quits.
-
-    Args:
-        create: loads the tracker.
-        name: what the tracker calls itself to the client.
-        conversion: how polygons become boxes, see :class:`VotSession`.
-        repetitions: numbers of those to come, see :class:`SeedSchedule`.
-        timeout: seconds after which a call into the tracker is taken for hung and its stack written to the log.
+    """Answers requests until the client quits; ``create`` loads the tracker, the rest is for :class:`VotSession`.
 
     Returns:
         The exit code: 1 if the tracker failed, else 0.

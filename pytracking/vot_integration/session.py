@@ -50,7 +50,6 @@ class VotSession:
     """One tracker, started many times; its network is loaded once.
 
     Args:
-        tracker: the tracker.
         conversion: how polygons become boxes; None: as the tracker's parameters say, ``vot_anno_conversion_type``.
         repetitions: see :class:`SeedSchedule`.
         timeout, give_up, log: see :func:`stack_on_hang`, which watches every call.

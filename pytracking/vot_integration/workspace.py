@@ -69,12 +69,8 @@ def create_workspace(
     """Writes a workspace.
 
     Args:
-        folder: a new or empty folder.
         stack: a stack of the toolkit, e.g. ``vot2018/shortterm``, or the path of your own ``.yaml``.
-        trackers: the trackers to register.
         sequences: the sequences to write; None lets the toolkit download the stack's dataset.
-        changes: changes to the stack.
-        timeout: seconds that the toolkit waits for one answer of a tracker.
 
     Returns:
         Names of the sequences left out, because the target is absent in some frames and the stack is reset-based.

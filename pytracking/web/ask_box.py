@@ -27,12 +27,7 @@ POLICY = "default-src 'self'; img-src 'self' blob: data:; base-uri 'none'; frame
 
 
 def ask_in_browser(frame: np.ndarray, port: int = 0) -> list[float]:
-    """Serves the frame on this machine's loopback address until somebody has drawn a box on it.
-
-    Args:
-        frame: RGB uint8.
-        port: 0 takes a free one, which is printed.
-    """
+    """Serves the frame on this machine's loopback address until somebody has drawn a box on it."""
     answered = threading.Event()
     server = ThreadingHTTPServer(("127.0.0.1", port), _handler(frame, answered))
     server.box = None

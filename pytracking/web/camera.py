@@ -18,11 +18,7 @@ WAITING = 4  # pictures; a page waits for answers before it sends more
 
 
 class CameraSource(FrameSource):
-    """Pictures are put in by the page's thread and taken out by the session's.
-
-    Args:
-        limits: what decoding them may take.
-    """
+    """Pictures are put in by the page's thread and taken out by the session's."""
 
     name, fps, length = "camera", 30.0, None
 

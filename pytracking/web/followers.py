@@ -50,9 +50,6 @@ class Followers:
 
     When a target is corrected or added in an earlier frame, it alone is tracked again from there. The others know those
     frames already: what they said is said again until it has caught up.
-
-    Args:
-        load: makes a tracker's handle.
     """
 
     def __init__(self, load: Callable[[], TrackerHandle]) -> None:

@@ -14,7 +14,6 @@ class FrameArchive:
     of any length stays viewable from end to end, more coarsely the longer it is.
 
     Args:
-        path: the file; made here, removed by :meth:`remove`.
         quota: bytes that it may hold.
     """
 
@@ -35,13 +34,7 @@ class FrameArchive:
         return len(self._indices)
 
     def put(self, index: int, data: bytes, always: bool = False) -> None:
-        """Keeps a frame, unless it is one of those that are left out; indices must grow.
-
-        Args:
-            index: of the frame in the video.
-            data: its bytes.
-            always: keep it whatever the stride is.
-        """
+        """Keeps a frame, unless it is one of those that are left out and not ``always`` wanted; indices must grow."""
         with self._lock:
             if self._file.closed or (index % self.stride and not always):
                 return
@@ -54,11 +47,7 @@ class FrameArchive:
             self._append(index, self._end, len(data))
 
     def get(self, index: int) -> tuple[int, bytes]:
-        """The frame, or the nearest before it that was kept, with its index.
-
-        Raises:
-            KeyError: if there is none.
-        """
+        """The frame, or the nearest before it that was kept, with its index; KeyError if there is none."""
         with self._lock:
             place = max(0, bisect.bisect_right(self._indices, index) - 1)
             if self._file.closed or place >= len(self._indices):

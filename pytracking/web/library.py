@@ -47,11 +47,7 @@ class VideoLibrary:
         return found
 
     def get(self, video_id: str) -> Video:
-        """A video by its id.
-
-        Raises:
-            KeyError: if there is none.
-        """
+        """A video by its id; KeyError if there is none."""
         video = self._known.get(video_id)
         if video is None or not video.path.exists():
             video = next((one for one in self.list() if one.id == video_id), None)

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from pytracking.utils.files import finite
+
 MAX_MESSAGE = 4096  # characters
 MAX_TRACKERS = 2
 MAX_OBJECTS = 8  # followed at a time
@@ -68,11 +70,7 @@ Message = Start | Correct | Drawn | Command
 
 
 def parse_message(text: str) -> Message:
-    """Reads a message.
-
-    Raises:
-        MessageError: saying what is wrong with it.
-    """
+    """Reads a message; MessageError says what is wrong with it."""
     data = parse_object(text)
     kind = data.get("type")
     if kind == "start":
@@ -112,17 +110,6 @@ def targets(data: dict[str, Any]) -> tuple[Target, ...]:
     if len({target.id for target in found}) < len(found) or any(not 1 <= one.id <= MAX_ID for one in found):
         raise MessageError(f"the 'id' of objects must be different numbers from 1 to {MAX_ID}")
     return found
-
-
-def finite(value: Any) -> Any:
-    """The value with None for every number that JSON does not know: browsers refuse a message with NaN in it."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(one) for one in value]
-    return value
 
 
 def to_json(message: Any) -> str:

@@ -24,11 +24,7 @@ class Previews:
         self._lock = threading.Lock()
 
     def frame(self, video: Video, index: int) -> np.ndarray:
-        """One frame.
-
-        Raises:
-            VideoError: if there is none of this number.
-        """
+        """One frame; VideoError if there is none of this number."""
         with self.source(video) as source:
             for frame in source.frames(index):
                 return frame

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from pytracking.utils.files import finite
 from pytracking.utils.video_writer import VideoWriter
 from pytracking.video.limited_source import PictureDecoder
 from pytracking.video.overlay import draw_boxes
 from pytracking.web.frames import FrameArchive
 from pytracking.web.library import Video
-from pytracking.web.messages import CAMERA, Start, finite
+from pytracking.web.messages import CAMERA, Start
 from pytracking.web.settings import WebSettings
 from pytracking.web.track_log import TrackLog
 
@@ -138,11 +139,7 @@ class RunStore:
         return run
 
     def get(self, run_id: str) -> Run:
-        """A run by its id.
-
-        Raises:
-            KeyError: if there is none (any more).
-        """
+        """A run by its id; KeyError if there is none (any more)."""
         with self._lock:
             return self._runs[run_id]
 

@@ -35,8 +35,6 @@ class Gate:
     """Lets in requests for a host it was started for, from its own pages, with the token where one is asked for.
 
     Args:
-        app: the application that it guards.
-        hosts: names that the Host header may have.
         token: None asks for none. It comes as ``?token=`` once and as a cookie from then on.
     """
 
@@ -106,12 +104,7 @@ def _from_own_page(connection: HTTPConnection, host: str) -> bool:
 
 
 def without_paths(text: str, known: dict[Path, str] | None = None) -> str:
-    """A message for the page: folders of this machine are cut out of it.
-
-    Args:
-        text: the message.
-        known: paths with the names that the page has for them.
-    """
+    """A message for the page: ``known`` paths get their names there, other folders of this machine are cut out."""
     for path, name in (known or {}).items():
         text = text.replace(str(path), name)
     return re.sub(r"(?:\b[A-Za-z]:)?(?<![\w.])[/\\](?:[^\s'\"`:;,()/\\]+[/\\])*(?=[^\s/\\])", "", text)

@@ -31,10 +31,7 @@ class TrackingSession:
     """Runs in a thread of its own; ``emit`` gets everything that the page is to see.
 
     Args:
-        run: what to track with what, and where it is noted.
-        load: makes a tracker by its name ``tracker/parameter``.
         emit: may block; called from the session's thread.
-        settings: limits.
     """
 
     def __init__(self, run: Run, load: Callable[[str], TrackerHandle], emit: Emit, settings: WebSettings) -> None:

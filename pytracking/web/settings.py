@@ -70,11 +70,7 @@ class WebSettings:
         return 4 * self.max_upload_bytes
 
     def run_bytes(self, taken: Sequence[int]) -> int:
-        """Bytes of frames that one more run may keep: a quarter of all, as long as enough is left for others.
-
-        Args:
-            taken: what those that are running may keep.
-        """
+        """Bytes of frames for one more run beside those ``taken``: a quarter of all, if enough is left for others."""
         others = self.max_sessions - len(taken) - 1
         left = self.frame_bytes - sum(taken) - others * self.frame_bytes // (2 * self.max_sessions)
         return max(2**20, min(self.frame_bytes // 4, left))

@@ -44,7 +44,6 @@ class UploadStore:
     goes that is being tracked. What is still arriving counts, and parallel uploads cannot exceed a limit.
 
     Args:
-        settings: the quotas, and where the files lie.
         on_remove: called with the id of an upload that goes.
     """
 

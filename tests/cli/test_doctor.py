@@ -12,12 +12,12 @@ from pytracking.cli.checks import computing, machine
 def test_a_folder_that_takes_no_file_is_a_failure(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("PYTRACKING_RESULTS_PATH", str(tmp_path / "results"))
-    found = {finding.subject: finding for finding in machine.writing()}
-    assert found["write results_path"].ok and "GiB free" in found["write results_path"].state
-    monkeypatch.setattr(machine.tempfile, "NamedTemporaryFile", _refuse)
-    found = {finding.subject: finding for finding in machine.writing()}
-    assert found["write results_path"].ok is False
-    assert "Read-only" in found["write results_path"].state and "results_path" in found["write results_path"].remedy
+    found = {finding.subject: finding for finding in machine.folders()}
+    assert found["results_path"].ok and "GiB free" in found["results_path"].state
+    monkeypatch.setattr(machine.tempfile, "TemporaryFile", _refuse)
+    found = {finding.subject: finding for finding in machine.folders()}
+    assert found["results_path"].ok is False
+    assert "Read-only" in found["results_path"].state and "results_path" in found["results_path"].remedy
 
 
 def _refuse(**_: object):
@@ -25,7 +25,12 @@ def _refuse(**_: object):
 
 
 def test_little_room_is_a_failure():
-    assert not any(finding.ok for finding in machine.writing(enough=2**80))
+    assert not any(finding.ok for finding in machine.folders(enough=2**80))
+
+
+def test_networks_may_lie_where_nobody_may_write(monkeypatch):
+    monkeypatch.setattr(machine.tempfile, "TemporaryFile", _refuse)
+    assert {finding.subject: finding.ok for finding in machine.folders()}["network_path"] is None
 
 
 def test_a_device_is_tried_with_a_convolution(monkeypatch):

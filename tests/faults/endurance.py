@@ -26,8 +26,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-import pytracking
+from ltr.overlap import overlap
+from pytracking.evaluation import Tracker
 from pytracking.evaluation.datasets import get_dataset
+from pytracking.evaluation.frame_loop import FrameLoop
 from rls_ext import InverseCorrelation
 
 CHEAP = {
@@ -138,31 +140,23 @@ def frames(sequence: str, overrides: dict) -> tuple[Callable[[int], str], Callab
     """Frames of a looped video, tracked by RLS-DiMP; starts on the annotated box once and never again."""
     video = get_dataset("demo")[sequence]
     images = [video.load_frame(index) for index in range(len(video))]
-    tracker = pytracking.load("rls_dimp", "default", **{**CHEAP, **overrides})
-    tracker.init(images[0], video.ground_truth_rect[0])
+    tracker = Tracker("rls_dimp", "default", overrides={**CHEAP, **overrides}).create_tracker()
+    loop = FrameLoop(tracker)
+    loop.start(images[0], video.ground_truth_rect[0])
     turn = 2 * (len(images) - 1)
     overlaps: list[float] = []
 
     def step(index: int) -> str:
         place = index % turn
         place = min(place, turn - place)
-        output = tracker.update(images[place])
-        box = np.asarray(output["target_bbox"])
+        box = np.asarray(loop.next(images[place]).output["target_bbox"])
         if not np.isfinite(box).all() or (box[2:] <= 0).any():
             raise AssertionError(f"frame {index}: the box is {box.tolist()}")
-        overlaps.append(_overlap(box, video.ground_truth_rect[place]))
+        overlaps.append(float(np.nan_to_num(overlap(box, video.ground_truth_rect[place]))))  # 0 where it is absent
         del overlaps[:-turn]
         return f"mean overlap of the last {len(overlaps)} frames {np.mean(overlaps):.3f}"
 
-    return step, lambda: tracker._loop._tracker.learner.inverse
-
-
-def _overlap(a: np.ndarray, b: np.ndarray) -> float:
-    if not np.isfinite(b).all():
-        return 0.0
-    sides = np.minimum(a[:2] + a[2:], b[:2] + b[2:]) - np.maximum(a[:2], b[:2])
-    common = float(np.prod(np.clip(sides, 0, None)))
-    return common / float(a[2] * a[3] + b[2] * b[3] - common)
+    return step, lambda: tracker.learner.inverse
 
 
 def verdict(readings: list[Reading]) -> dict[str, float | bool]:

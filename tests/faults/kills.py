@@ -34,10 +34,7 @@ Results = dict[str, object]
 
 @dataclass(frozen=True)
 class Trial:
-    """A command that goes on where it was killed.
-
-    ``prepare`` fills a new folder, ``results`` reads what is complete in one.
-    """
+    """A command that goes on where it was killed; ``results`` reads what is complete in a folder."""
 
     command: Callable[[Path], list[str]]
     results: Callable[[Path], Results]
@@ -46,8 +43,7 @@ class Trial:
 
     def start(self, folder: Path) -> subprocess.Popen:
         paths = {"PYTHONPATH": str(ROOT), "PYTRACKING_RESULTS_PATH": str(folder / "results"), "OMP_NUM_THREADS": "1"}
-        log = open(folder.with_suffix(".log"), "ab")
-        with log:
+        with open(folder.with_suffix(".log"), "ab") as log:
             return subprocess.Popen(self.command(folder), env={**os.environ, **paths}, stdout=log, stderr=log,
                                     start_new_session=True)  # fmt: skip
 

@@ -164,13 +164,13 @@ def rtmdnet_tracker(name: str):
     """A tracker of the RT-MDNet family whose network and head are on the stand-in device; call it in the context."""
     changes = {"device": "cpu", "update_interval": 3, "initial_iterations": 3, "update_iterations": 3}
     tracker = Tracker(*name.split("/"), overrides=changes).create_tracker()
-    tracker._start_randomness(0)
-    head = tracker._new_head()  # copied here, because a tensor without values cannot be
+    tracker.start_randomness(0)
+    head = tracker.new_head()  # copied here, because a tensor without values cannot be
 
     def there():
         tracker.features = RoIFeatures(moved(tracker.network), tracker.geometry, tracker.params.scenes_per_batch)
         moved(nn.ModuleList(head.layers))
-        tracker._new_head = lambda: head
+        tracker.new_head = lambda: head
         return tracker
 
     return there

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytracking.cli.doctor import why_not_writable
+from pytracking.cli.checks.machine import why_not_writable
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.workers import WorkerPool
 from pytracking.utils import files

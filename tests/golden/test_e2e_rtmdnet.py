@@ -79,7 +79,7 @@ def released_tracker(e2e_run, filler, tmp_path, monkeypatch):
         tracker.rng = np.random.RandomState(config["np_random_seed"])
         tracker.generator = torch.Generator().manual_seed(config["torch_manual_seed"])
 
-    monkeypatch.setattr(tracker, "_start_randomness", legacy_randomness)
+    monkeypatch.setattr(tracker, "start_randomness", legacy_randomness)
     monkeypatch.setattr(tracker_module, "samples_in_replicas", one_replica_after_another)
     return tracker
 

@@ -1,7 +1,9 @@
 """Building, reading and comparing what the golden sets of ATOM, PrDiMP and SuperDiMP describe."""
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -40,3 +42,21 @@ def assert_matches(numbers: dict, name: str, tensor: torch.Tensor, tolerance: fl
     assert np.all(np.abs(stats - expected) <= tolerance * scale), (name, stats, expected)
     subset = flat[:: int(numbers[f"{name}_stride"])]
     np.testing.assert_allclose(subset, numbers[f"{name}_sub"], rtol=0, atol=tolerance * largest, err_msg=name)
+
+
+def load(family_dir, name):
+    return dict(np.load(family_dir / "modules" / f"{name}.npz"))
+
+
+def numbered(golden: dict, pattern: str) -> list[re.Match]:
+    found = [match for match in (re.fullmatch(pattern, key) for key in golden) if match]
+    assert found, f"nothing in the golden file matches {pattern}"
+    return found
+
+
+def bare(tracker_class, params):
+    """A tracker without a network, for its methods that need none."""
+    tracker = tracker_class.__new__(tracker_class)
+    tracker.network = SimpleNamespace(engine=None)
+    tracker.params = params
+    return tracker

@@ -22,12 +22,7 @@ def _conv_norm_act(channels_in: int, channels: int, kernel: int, stride: int = 1
 
 
 class FrozenConv:
-    """A convolution, and the ReLU6 after it, as a plain function: thin layers take little longer than a module's call.
-
-    Args:
-        conv: whose batch norm has been folded into it.
-        clamped: whether ReLU6 follows.
-    """
+    """A folded convolution and the ReLU6 after it as a function: a module's call takes as long as a thin layer."""
 
     __slots__ = ("bias", "clamped", "options", "weight")
 
@@ -45,9 +40,6 @@ class InvertedResidual(nn.Module):
     """1x1 expansion, depthwise 3x3, linear 1x1 projection; a shortcut where shapes allow one.
 
     Args:
-        channels_in: channels that enter.
-        channels: channels that leave the projection.
-        stride: of the depthwise convolution.
         expansion: factor of the hidden width.
         only_expansion: build no more than the 1x1 expansion, because its output is what is wanted.
     """

@@ -75,8 +75,6 @@ class ResNet(nn.Module):
     default, so that those files load strictly, and left out with ``last_stage=3, num_classes=None``.
 
     Args:
-        block: :class:`BasicBlock` or :class:`Bottleneck`.
-        depths: number of blocks in the four stages.
         last_stage: stages that exist (1 to 4).
         num_classes: outputs of ``fc``, or None for no ``fc``.
         stride_on_first: stride of a bottleneck stage on its first 1x1 convolution (original Caffe weights) instead of
@@ -114,15 +112,7 @@ class ResNet(nn.Module):
         self.apply(_norm_init)
 
     def forward(self, images: Tensor, layers: Sequence[str] = ("layer2", "layer3")) -> dict[str, Tensor]:
-        """Feature maps by stage name.
-
-        Args:
-            images: normalised RGB (B, 3, H, W).
-            layers: some of "conv1" (after batch norm and ReLU), "layer1" … "layer4".
-
-        Returns:
-            One map (B, C, H/stride, W/stride) for each name.
-        """
+        """Feature maps of normalised RGB (B, 3, H, W): some of "conv1" (after its ReLU), "layer1" … "layer4"."""
         unknown = [name for name in layers if name not in self.channels]
         if unknown:
             raise ValueError(f"backbone layers {unknown} do not exist; it has {list(self.channels)}")

@@ -40,12 +40,7 @@ class Window(NamedTuple):
 
 
 class BinWeights:
-    """Weights of boxes in two windows.
-
-    Args:
-        windows: cells of the fine and of the coarse level that weights are for.
-        dtype: of the computation.
-    """
+    """Weights of boxes in two windows of cells, a fine and a coarse one."""
 
     def __init__(self, windows: tuple[Window, Window], dtype: np.dtype) -> None:
         self.windows = windows

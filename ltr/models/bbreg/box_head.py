@@ -111,13 +111,10 @@ def _fold_linear(block: LinearBlock, bins: int, last: Tensor) -> FoldedLinear:
 
 
 class TorchBoxHead:
-    """:class:`BoxHead` on the device of the network.
+    """:class:`BoxHead` on the device of a network in eval mode, which is read once: later changes to it are not seen.
 
     A box's bins are ``V F H^T`` in every channel of the map F. What both the bins and the gradient need, ``V F``, is
     one product for all boxes, and everything after it works on a box's own few columns.
-
-    Args:
-        network: in eval mode; read once, later changes to it are not seen.
     """
 
     climber = None

@@ -96,13 +96,7 @@ class IoUNet(nn.Module):
         return self.conv3_2t(self.conv3_1t(features["layer2"])), self.conv4_2t(self.conv4_1t(features["layer3"]))
 
     def predict(self, modulation: Modulation, test_features: tuple[Tensor, Tensor], proposals: Tensor) -> Tensor:
-        """Overlaps (B, P) of ``proposals`` (B, P, 4), xywh in pixels; differentiable in everything.
-
-        Args:
-            modulation: of B targets.
-            test_features: from :meth:`test_features`, B images.
-            proposals: boxes.
-        """
+        """Overlaps (B, P) of ``proposals`` (B, P, 4), xywh in pixels of B images; differentiable in everything."""
         corners = corners_from_xywh(proposals)
         fine, coarse = test_features
         # A factor for each channel commutes with pooling, so it is applied to the few pooled cells, not to the map.

@@ -21,6 +21,7 @@ from ltr.models.bbreg.box_head import Ascent, BoxHead, LocalCrop, TorchBoxHead
 from ltr.models.bbreg.iou_net import IoUNet, Modulation
 
 OUTWARD = np.array([-1, -1, 1, 1], np.float32)  # the direction in which each corner leaves a box
+MARGIN = 1  # cells by which boxes may move on either level before the neighbourhood is computed again
 
 
 def _touched(extremes: tuple[float, float, float, float], scale: float, size: tuple[int, int]) -> Window:
@@ -61,8 +62,6 @@ class TargetIoU:
     """IoU-Net of one target, ready for every frame.
 
     Args:
-        network: in eval mode.
-        modulation: of the target, batch of one.
         head: another engine's; None computes on torch.
     """
 
@@ -70,24 +69,18 @@ class TargetIoU:
         self.head = head or TorchBoxHead(network)
         self.factors = [factors[0].detach() for factors in modulation]  # (C,) of each level
 
-    def at(self, features: dict[str, Tensor], margin: int = 1) -> LocalIoU:
-        """The predictor in one frame.
-
-        Args:
-            features: backbone features of one image, "layer2" and "layer3".
-            margin: cells by which boxes may move on either level before the neighbourhood is computed again.
-        """
-        return LocalIoU(self, (features["layer2"], features["layer3"]), margin)
+    def at(self, features: dict[str, Tensor]) -> LocalIoU:
+        """The predictor in one frame, by its backbone features "layer2" and "layer3"."""
+        return LocalIoU(self, (features["layer2"], features["layer3"]))
 
 
 class LocalIoU:
     """Overlap of boxes with the target in one frame; made by :meth:`TargetIoU.at`."""
 
-    def __init__(self, target: TargetIoU, features: tuple[Tensor, Tensor], margin: int) -> None:
+    def __init__(self, target: TargetIoU, features: tuple[Tensor, Tensor]) -> None:
         self._target = target
         self._features = features
         self._sizes = [(fmap.shape[2], fmap.shape[3]) for fmap in features]
-        self._margin = margin
         self.bin_weights: BinWeights | None = None
         self._reach = np.zeros(4)  # see :func:`_reach`, of both levels
         self._maps: list[Any] = []  # each level's window, as the head gives it
@@ -152,7 +145,7 @@ class LocalIoU:
         if len(corners):
             extremes = (*corners[:, :2].min(0).tolist(), *corners[:, 2:].max(0).tolist())
         windows = [
-            _touched(extremes, scale, size).grown(self._margin, size)
+            _touched(extremes, scale, size).grown(MARGIN, size)
             for (_, scale), size in zip(LEVELS, self._sizes, strict=True)
         ]
         self.bin_weights = BinWeights(tuple(windows), corners.dtype)

@@ -16,12 +16,7 @@ def softmax_reg(x: Tensor, dim: int, reg: float | None = None) -> Tensor:
 
 
 class MLU(nn.Module):
-    """The identity above 0, and below it ``min_val`` times an exponential that levels off.
-
-    Args:
-        min_val: the lowest value, negated.
-        inplace: as other activations have it; the input is never changed here.
-    """
+    """The identity above 0, below it ``min_val`` times an exponential that levels off; ``inplace`` has no effect."""
 
     def __init__(self, min_val: float, inplace: bool = False) -> None:
         super().__init__()

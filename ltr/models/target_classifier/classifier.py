@@ -9,14 +9,7 @@ from ltr.models.target_classifier.initializer import FilterInitializer
 
 
 class LinearFilterClassifier(nn.Module):
-    """Scores = correlation of classification features with one filter per sequence.
-
-    Args:
-        filter_size: side k of the filter.
-        filter_initializer: gives the first filter.
-        filter_optimizer: states the learning problem and can minimise it.
-        feature_extractor: backbone features to classification features.
-    """
+    """Scores = correlation of classification features with one filter per sequence."""
 
     def __init__(
         self,
@@ -43,18 +36,7 @@ class LinearFilterClassifier(nn.Module):
         sample_weight: Tensor | None = None,
         trace: OptimizerTrace | None = None,
     ) -> Tensor:
-        """Initialiser and optimiser on training samples.
-
-        Args:
-            features: classification features (S, N, C, H, W), or (N, C, H, W) of one sequence.
-            boxes: xywh in image pixels (S, N, 4) or (N, 4).
-            num_iter: steepest descent steps.
-            sample_weight: (S, N) or (N,).
-            trace: see :meth:`FilterOptimizer.forward`.
-
-        Returns:
-            Filters (S, C, k, k).
-        """
+        """Filters (S, C, k, k) by initialiser and optimiser; arguments as for :meth:`FilterOptimizer.forward`."""
         if features.dim() == 4:
             features, boxes = features[None], boxes[None]
         filters = self.filter_initializer(features, boxes)

@@ -9,12 +9,7 @@ from ltr.models.backbone.resnet import BasicBlock
 
 
 class InstanceL2Norm(nn.Module):
-    """Scales each image's whole feature map to a fixed root mean square.
-
-    Args:
-        scale: root mean square of the output.
-        eps: added to the squared norm.
-    """
+    """Scales each image's whole feature map to the root mean square ``scale``; ``eps`` is added to the squared norm."""
 
     def __init__(self, scale: float, eps: float = 1e-5) -> None:
         super().__init__()
@@ -35,12 +30,7 @@ def classification_features(
     """Residual blocks, one 3x3 convolution and the instance norm, each of them optional.
 
     Args:
-        channels_in: backbone channels.
-        channels_out: channels that leave the final convolution.
         filter_size: side of the filter; the norm is chosen so that a k x k window has unit energy.
-        blocks: number of residual blocks in front.
-        final_conv: whether the 3x3 convolution is there.
-        normalise: whether the instance norm is there.
     """
     if not final_conv and channels_in != channels_out:
         raise ValueError(f"without final_conv the features keep {channels_in} channels; out_feature_dim={channels_out}")

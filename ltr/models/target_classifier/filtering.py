@@ -10,11 +10,7 @@ from torch.nn import functional
 
 
 def apply_filter(features: Tensor, filters: Tensor) -> Tensor:
-    """Scores of each feature map under the filter of its sequence.
-
-    Args:
-        features: (S, N, C, H, W): N maps of each of S sequences.
-        filters: (S, C, k, k).
+    """Scores of N feature maps of each of S sequences (S, N, C, H, W) under their filters (S, C, k, k).
 
     Returns:
         Scores (S, N, H', W') with H' = H + 1 for even k (zero padding k // 2 on every side), H for odd k.
@@ -29,12 +25,7 @@ def apply_filter(features: Tensor, filters: Tensor) -> Tensor:
 
 
 def correlate_with_residual(features: Tensor, residuals: Tensor, kernel: int) -> Tensor:
-    """Adjoint of :func:`apply_filter` in the filter: what the residual maps say about every tap.
-
-    Args:
-        features: (S, N, C, H, W).
-        residuals: maps of the size of the scores (S, N, H', W').
-        kernel: side k of the filter.
+    """Adjoint of :func:`apply_filter` in the filters: what residual maps (S, N, H', W') say about every tap.
 
     Returns:
         Sum over the N maps, shaped like the filters (S, C, k, k).

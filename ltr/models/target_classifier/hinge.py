@@ -11,11 +11,7 @@ from ltr.models.target_classifier.objective import ObjectiveMaps, TargetObjectiv
 
 
 class HingeResidual(nn.Module):
-    """Holds the one learned number under its published name.
-
-    Args:
-        init_filter_reg: square root of the regularisation.
-    """
+    """Holds the one learned number, the square root of the regularisation, under its published name."""
 
     def __init__(self, init_filter_reg: float) -> None:
         super().__init__()

@@ -11,9 +11,6 @@ class FilterInitializer(nn.Module):
     """A 3x3 convolution, then precise RoI pooling of the target to the filter's size, averaged over the images.
 
     Args:
-        channels: feature channels.
-        filter_size: side of the filter.
-        feature_stride: image pixels for each feature cell.
         filter_norm: divide by the number of filter weights.
     """
 
@@ -41,12 +38,7 @@ class FilterInitializer(nn.Module):
 
 
 class FilterInitializerZero(nn.Module):
-    """Filters of zeros.
-
-    Args:
-        filter_size: side k of the filter.
-        feature_dim: channels of the features.
-    """
+    """Filters of zeros (feature_dim, filter_size, filter_size)."""
 
     def __init__(self, filter_size: int = 1, feature_dim: int = 256) -> None:
         super().__init__()

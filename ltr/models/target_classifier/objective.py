@@ -85,16 +85,10 @@ class TargetObjective(SquaredObjective):
 
 
 def centre_distance(boxes: Tensor, size: tuple[int, int], filter_size: int, feature_stride: int) -> Tensor:
-    """Distance in cells of every score cell from the target's centre.
+    """Distance in cells (S, N, *size) of every score cell from the centres of boxes xywh (S, N, 4).
 
     Args:
-        boxes: xywh in image pixels (S, N, 4).
-        size: rows and columns of the score map.
         filter_size: side of the filter (odd filters see cell centres, even ones cell corners).
-        feature_stride: image pixels for each cell.
-
-    Returns:
-        Distances (S, N, rows, columns).
     """
     rows, columns = centre_offsets(boxes, size, filter_size, feature_stride)
     return torch.hypot(rows[..., :, None], columns[..., None, :])
@@ -122,17 +116,11 @@ def gaussian(distance: Tensor, sigma: float | Tensor) -> Tensor:
 
 
 def interpolate_bins(table: Tensor, position: Tensor) -> Tensor:
-    """Piecewise linear functions given by their values at 0, 1, 2, …; constant past the last.
+    """Piecewise linear functions, T of them by their values (T, bins) at 0, 1, 2, …, at ``position`` (...), counted in
+    bins; constant past the last.
 
     The published networks write this as a 1x1 convolution of a map with one triangular channel for each bin; looking
     two neighbouring bins up is the same function and never builds that map.
-
-    Args:
-        table: values (T, bins) of T functions.
-        position: where to evaluate, in bins, any shape (...).
-
-    Returns:
-        (T, ...).
     """
     last = table.shape[1] - 1
     clamped = position.clamp(0, last)

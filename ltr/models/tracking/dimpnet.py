@@ -71,8 +71,6 @@ class DiMPNet(BackboneAndBoxHead):
 
     Args:
         feature_extractor: returns feature maps "layer2" (stride 8) and "layer3" (stride 16).
-        classifier: target classifier on ``classification_layer``.
-        bb_regressor: IoU-Net on both layers.
         classification_layer: name of the classifier's backbone layer.
     """
 
@@ -208,11 +206,7 @@ def _build(backbone: nn.Module, optimizer: type[FilterOptimizer], **options: Any
 
 
 def dimpnet18(**options) -> DiMPNet:
-    """DiMP on ResNet-18, as published.
-
-    Args:
-        **options: arguments as recorded in the published checkpoints (filter_size, out_feature_dim, …).
-    """
+    """DiMP on ResNet-18, as published; ``options`` as recorded in the checkpoints (filter_size, out_feature_dim, …)."""
     return _build(resnet18(), SteepestDescentOptimizer, **options)
 
 

@@ -173,10 +173,6 @@ def mdnet(
     Args:
         spec: "vggm" (published RT-MDNet), "vggm_original" (published MDNet), "alexnet", or three dictionaries of
             :class:`ConvSpec`'s fields.
-        num_branches: see :class:`MDNet`.
-        hidden: see :class:`MDNet`.
-        roi_size: see :class:`MDNet`.
-        roi_kind: see :class:`MDNet`.
     """
     if isinstance(spec, str):
         if spec not in SPECS:
@@ -188,17 +184,7 @@ def mdnet(
 
 
 def alexnet_convolutions(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """torchvision's AlexNet convolutions as MDNet's, with the image normalisation folded into conv1.
-
-    torchvision's network expects ``(x / 255 - mean) / std``; MDNet gives ``x - 128``. Both are linear and no
-    convolution here is padded, so conv1 can absorb the difference exactly.
-
-    Args:
-        state: with ``features.{0,3,6}.{weight,bias}``.
-
-    Returns:
-        Names and tensors for ``MDNet.load_state_dict(..., strict=False)``.
-    """
+    """torchvision's AlexNet convolutions as MDNet's, with the image normalisation folded into conv1."""
     result = {}
     for number, source in enumerate((0, 3, 6), 1):
         for kind in ("weight", "bias"):

@@ -17,26 +17,36 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 FRAMES = 5
 
 
-def writing(enough: int = ENOUGH) -> Iterator[Finding]:
-    """Whether the folders of results, networks and caches take a file, and the room that is left."""
+def folders(enough: int = ENOUGH) -> Iterator[Finding]:
+    """Whether the folders of results, networks, plots and caches take a file, and the room that is left."""
     settings = env_settings()
-    for key in ("results_path", "network_path", "cache_path"):
-        folder = _existing(getattr(settings, key))
-        try:
-            with tempfile.NamedTemporaryFile(dir=folder, prefix=".pytracking-doctor-"):
-                pass
-        except OSError as error:
-            yield Finding(False, f"write {key}", f"{folder}: {error.strerror}", how_to_set(key).replace("\n", " "))
+    for key in ("results_path", "network_path", "result_plot_path", "cache_path"):
+        path, remedy = getattr(settings, key), how_to_set(key).replace("\n", " ")
+        problem = why_not_writable(path)
+        if problem is not None:
+            needed = key != "network_path"  # networks may well be read from where nobody may write
+            yield Finding(False if needed else None, key, f"cannot be written: {problem}", remedy if needed else "")
             continue
-        free = shutil.disk_usage(folder).free
-        state = f"writable, {free / 2**30:.1f} GiB free"
-        remedy = "" if free > enough else "make room, or " + how_to_set(key).replace("\n", " ")
-        yield Finding(free > enough, f"write {key}", state, remedy)
+        free = shutil.disk_usage(_existing(path)).free
+        state = f"{path}{'' if path.is_dir() else ' (made when needed)'}, {free / 2**30:.1f} GiB free"
+        yield Finding(free > enough, key, state, "" if free > enough else f"make room, or {remedy}")
+
+
+def why_not_writable(folder: Path) -> str | None:
+    """Tries to write a file where the folder is, or would be made; None if that works. Nothing stays."""
+    place = _existing(folder)
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(b"0" * 4096)
+            file.flush()
+    except OSError as error:
+        return f"{place}: {error.strerror or error}"
+    return None
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the one in which it will be made."""
-    return next(path for path in (folder, *folder.resolve().parents) if path.is_dir())
+    """The folder, or what there is of the way to it."""
+    return next(path for path in (folder, *folder.resolve().parents) if path.exists())
 
 
 def video() -> Iterator[Finding]:

@@ -30,9 +30,6 @@ class IncompleteDatasetError(UserError, FileNotFoundError):
     """A download that lacks sequences; the message names them and shows the layout that was expected.
 
     Args:
-        dataset: name of the dataset.
-        message: what is missing.
-        layout: the files that were expected.
         present: the sequences that can be used all the same.
         expected: how many there should be.
     """
@@ -66,15 +63,7 @@ def read_table(name: str) -> list[dict[str, str]]:
 def build_all(
     dataset: str, root: Path | None, layout: str, items: Iterable[Item], build: Callable[[Item], Sequence]
 ) -> SequenceList:
-    """Builds every sequence of a dataset, or raises one error that names all that are missing.
-
-    Args:
-        dataset: name for messages.
-        root: folder of the download.
-        layout: the files that were expected, for messages.
-        items: what ``build`` takes; one per sequence.
-        build: makes a sequence, or raises MissingPartError.
-    """
+    """Builds a sequence from each of ``items``, or raises one error that names all that are missing."""
     if root is None or not root.is_dir():
         raise IncompleteDatasetError(dataset, f": the folder '{root}' does not exist", layout)
     sequences, problems, count = SequenceList(), [], 0
@@ -102,14 +91,7 @@ def first_existing(name: str, *candidates: Path) -> Path:
 
 
 def frames_of(name: str, folder: Path, first: int | None = None, count: int | None = None) -> list[str]:
-    """Paths of numbered frames, found by listing the folder.
-
-    Args:
-        name: of the sequence, for messages.
-        folder: of the images.
-        first: number of the first frame; None starts at the first image there is.
-        count: how many frames; None takes all from ``first`` on.
-    """
+    """Paths of numbered frames, found by listing the folder: ``count`` of them from number ``first`` on, or all."""
     images = _list_images(str(folder))
     if not images:
         raise MissingPartError(f"{name}: no images in {folder}")

@@ -10,11 +10,8 @@ LAYOUT = "<class>/<class>-<n>/img/00000001.jpg ..., and groundtruth.txt, full_oc
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All 280 sequences; a target counts as visible where neither of its two flags is set.
-
-    Args:
-        root: folder of the download.
-        variant: None, or "extension", whose list is the folder's own.
+    """All 280 sequences, or the variant "extension", whose list is the folder's own; a target counts as visible where
+    neither of its two flags is set.
     """
     dataset = "lasot_extension_subset" if variant == "extension" else "lasot"
 

@@ -31,13 +31,7 @@ class SequenceResult:
 
 
 def collect(run: Path, sequences: list[Sequence], *, need_times: bool = False) -> dict[str, SequenceResult]:
-    """Results of every sequence by name, or one error that lists all that is wrong.
-
-    Args:
-        run: folder of the run.
-        sequences: what the benchmark expects.
-        need_times: whether the submission contains times.
-    """
+    """Results of every sequence by name, or one error that lists all that is wrong."""
     results, problems = {}, []
     for sequence in sequences:
         try:

@@ -56,10 +56,7 @@ def pack(
     """Writes a submission and validates what was written.
 
     Args:
-        benchmark: one of ``FORMATS``.
         runs: result folders; GOT-10k takes up to three repetitions, the others one.
-        sequences: all sequences of the benchmark.
-        output: file or folder to write.
         presence_threshold: OxUvA: the target is present where the tracker's score is at least this; None: always.
 
     Raises:

@@ -47,15 +47,7 @@ class ConjugateGradient:
         precondition: Callable[[Tensor], Tensor] | None = None,
         trace: CgTrace | None = None,
     ) -> Tensor:
-        """d (n,) after some iterations.
-
-        Args:
-            product: A times a vector.
-            b: (n,).
-            iterations: at most; it ends early where nothing is left to gain.
-            precondition: an approximate inverse of A times a vector.
-            trace: filled.
-        """
+        """d (n,) for b (n,); ``precondition`` is an approximate inverse of A times a vector."""
         if self.forget_factor == 0:
             self.reset()
         elif self._rho is not None:

@@ -18,16 +18,7 @@ def learn_jointly(
     iterations: int,
     traces: list[CgTrace] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Filters (1, c, k, k) and projection (c, C) after some Gauss-Newton steps.
-
-    Args:
-        joint: the first frame's problem.
-        filters: where to start.
-        projection: where to start.
-        steps: of Gauss and Newton.
-        iterations: of conjugate gradients in each step.
-        traces: one is appended for each step.
-    """
+    """Filters (1, c, k, k) and projection (c, C) after Gauss-Newton ``steps``, each of some ``iterations``."""
     solver = ConjugateGradient(fletcher_reeves=True)
 
     def precondition(vector: Tensor) -> Tensor:
@@ -44,12 +35,7 @@ def learn_jointly(
 
 
 class ConjugateGradientLearner(OnlineLearner):
-    """ATOM's updates: some iterations on the problem linearised at the filter.
-
-    Args:
-        fletcher_reeves: see :class:`ConjugateGradient`.
-        forget_factor: see :class:`ConjugateGradient`.
-    """
+    """ATOM's updates: some iterations on the problem linearised at the filter."""
 
     def __init__(self, *, fletcher_reeves: bool = False, forget_factor: float = 0.0) -> None:
         self.solver = ConjugateGradient(fletcher_reeves=fletcher_reeves, forget_factor=forget_factor)

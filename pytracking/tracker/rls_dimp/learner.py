@@ -93,13 +93,10 @@ class RLSLearner(GradientDescentLearner):
     """RLS-DiMP: ``W <- W - eta * gradient * P`` (Eq. derivativenewATOM), P updated once before the recursions.
 
     Args:
-        step_length: the paper's learning rate.
         delta: P_0 = I / delta.
-        beta: forgetting factor.
         block_input: what enters P.
         reset_every: P starts again after this many updates; None for never.
         form: representation of P, see :class:`rls_ext.InverseCorrelation`.
-        dtype: of P.
         memory_budget: bytes that P may hold; None for as many as it takes. Not for the dense form.
     """
 

@@ -41,10 +41,8 @@ class BoxRegressor:
         self.intercept = offset_mean - feature_mean @ self.coefficients
 
     def refine(self, features: Tensor, samples: np.ndarray, image_size: tuple[int, int]) -> np.ndarray:
-        """Corrected boxes (n, 4) for ``samples`` (n, 4); an implausible correction leaves the sample as it is.
-
-        Args:
-            image_size: (height, width); the result starts inside the image and is not larger than what is left of it.
+        """Corrected boxes (n, 4) for ``samples`` (n, 4), inside the image (height, width); an implausible correction
+        leaves the sample as it is.
         """
         refined = np.array(samples, dtype=np.float64)
         if self.coefficients is not None:

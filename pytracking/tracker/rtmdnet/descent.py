@@ -83,8 +83,6 @@ class PlainDescent:
     """The gradient, clipped, plus the decay of the weights.
 
     Args:
-        layers: what is trained.
-        params: the limit of the gradients' norm, and the coefficient of the decay.
         buffers: memory for the steps, used again for every mini-batch; new memory by default.
     """
 

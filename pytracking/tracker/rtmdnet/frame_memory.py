@@ -62,7 +62,6 @@ class FrameMemory:
     Rows live in one table that is written round and round, so neither storing nor learning copies the memory.
 
     Args:
-        frames: how many frames are remembered.
         samples: the largest number of samples per frame.
     """
 

@@ -33,7 +33,6 @@ class ClassifierHead:
     Args:
         layers: the network's own linear layers; they are trained in place.
         dropout: probability that an input of the second or third layer is dropped in training.
-        generator: source of the dropout's random numbers.
     """
 
     def __init__(self, layers: list[nn.Linear], dropout: float, generator: torch.Generator | None = None) -> None:

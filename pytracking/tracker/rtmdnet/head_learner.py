@@ -41,8 +41,6 @@ class HeadLearner:
     Initial and regular learning may follow another rule than occasional updates: see ``_regular_descent``.
 
     Args:
-        head: the layers that learn.
-        params: rates, numbers of iterations, batch sizes.
         rng: source of the order in which samples are visited.
     """
 

@@ -58,9 +58,9 @@ class RtmdnetTracker(BaseTracker):
         """Starts on ``info["init_bbox"]``; ``info["seed"]`` (default 0) fixes everything random."""
         started = time.perf_counter()
         seed = int(info.get("seed") or 0)
-        self._start_randomness(seed)
+        self.start_randomness(seed)
         self.target = check_initial_box(info["init_bbox"], image.shape[:2], "info['init_bbox']")
-        self.learner = self.learner_class(self._new_head(), self.params, self.rng)
+        self.learner = self.learner_class(self.new_head(), self.params, self.rng)
         self.positives = FrameMemory(self.params.long_term, self.params.frame_positives)
         self.negatives = FrameMemory(self.params.short_term, self.params.frame_negatives)
         self.translation = self.params.search_translation
@@ -68,11 +68,13 @@ class RtmdnetTracker(BaseTracker):
         report = self._learn_first_frame(image)
         return {"time": time.perf_counter() - started, "learner": self._describe("initial", report)}
 
-    def _start_randomness(self, seed: int) -> None:
+    def start_randomness(self, seed: int) -> None:
+        """Everything random from here on derives from the seed."""
         self.rng = np.random.default_rng(seed)  # samples and the order in which they are learnt
         self.generator = torch.Generator().manual_seed(seed)  # dropout and the start of the last layer
 
-    def _new_head(self) -> ClassifierHead:
+    def new_head(self) -> ClassifierHead:
+        """The network's last layers, copied to be trained."""
         if self.params.draw_last_layer:
             self.network.reset_branch(generator=self.generator)
         layers = self.network.layers

@@ -116,12 +116,9 @@ def draw_around_each(
     overlap_range: Range | None = None,
     area_range: Range | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draws boxes around each of several boxes, by rejection where a range is given.
+    """``count`` boxes around each of ``boxes`` (m, 4), by rejection where a range is given.
 
     Args:
-        boxes: (m, 4).
-        count: how many boxes are wanted around each of them.
-        image_size: (height, width) of the image.
         overlap_range: accepted intersection over union with the box drawn around.
         area_range: accepted area, in units of the area of the box drawn around.
 

@@ -126,15 +126,10 @@ def regions_in_scenes(samples: np.ndarray, owner: np.ndarray, scenes: Scenes, ge
 
 
 def crop_scenes(image: Tensor, boxes: np.ndarray, crop_size: tuple[int, int]) -> Tensor:
-    """Resamples parts of an image bilinearly, all to one size.
+    """Resamples parts (m, 4) of an image (3, h, w) bilinearly, all to one size (width, height).
 
     The first sample lies on a box's left (upper) edge, the last one pixel beyond its right (lower) edge. What lies
     outside the image is 0.
-
-    Args:
-        image: (3, h, w), any float type.
-        boxes: (m, 4) in pixels.
-        crop_size: (width, height).
 
     Returns:
         Crops (m, 3, height, width).

@@ -11,12 +11,7 @@ LAYER_NAMES = ("fc4", "fc5", "fc6")
 
 
 class StageGuard:
-    """Keeps the weights from before a stage, and restores them where the stage made them infinite or NaN.
-
-    Args:
-        layers: what is trained.
-        remedy: which parameters to change, for the warning; the first rejection of a sequence gives one.
-    """
+    """Keeps the weights from before a stage, and restores them where the stage made them infinite or NaN."""
 
     def __init__(self, layers: list[nn.Linear], remedy: str) -> None:
         self.layers = layers

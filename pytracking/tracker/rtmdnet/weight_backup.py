@@ -11,7 +11,6 @@ class WeightBackup:
     """Algorithm 1, lines 7 and 9.
 
     Args:
-        layers: the layers to keep.
         mode: ``copy`` is the algorithm. ``alias`` is the released code: restoring makes the backup itself the live
             weights, so from the second failure on the backup follows every change and restoring does nothing.
             ``none`` keeps nothing.
