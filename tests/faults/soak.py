@@ -37,7 +37,7 @@ def corruptions(count: int = 1000) -> dict[str, Any]:
 
 
 def texts(count: int = 1000) -> dict[str, Any]:
-    """Random damage to result files, annotations, run.json and the settings file."""
+    """Random damage to result files, annotations, run.json, the settings file and an exported graph."""
     from tests.faults.corruption import corrupted
     from tests.faults.test_damaged_texts import READERS, check
 
