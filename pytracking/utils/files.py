@@ -8,16 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from ltr.files import remove_stale_temporaries, replacing, write_text
+from ltr.files import naming, remove_stale_temporaries, replacing, write_text
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None
 
-__all__ = ["HAS_LOCKS", "lock", "locked", "open_lock", "remove_stale_temporaries", "replacing", "sha256", "write_text"]
-
+__all__ = [
+    "HAS_LOCKS", "lock", "locked", "naming", "open_lock", "remove_stale_temporaries", "replacing", "sha256", "write_text",
+]  # fmt: skip
 HAS_LOCKS = fcntl is not None
+
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:
