@@ -16,7 +16,8 @@ except ImportError:  # Windows
     fcntl = None
 
 __all__ = [
-    "HAS_LOCKS", "lock", "locked", "naming", "open_lock", "remove_stale_temporaries", "replacing", "sha256", "write_text",
+    "HAS_LOCKS", "lock", "locked", "naming", "open_lock", "remove_stale_temporaries", "replacing", "sha256",
+    "write_text",
 ]  # fmt: skip
 HAS_LOCKS = fcntl is not None
 
