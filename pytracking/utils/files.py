@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +17,8 @@ except ImportError:  # Windows
     fcntl = None
 
 __all__ = [
-    "HAS_LOCKS", "lock", "locked", "naming", "open_lock", "remove_stale_temporaries", "replacing", "sha256",
-    "write_text",
+    "HAS_LOCKS", "ignores_case", "lock", "locked", "naming", "open_lock", "remove_stale_temporaries", "replacing",
+    "sha256", "write_text",
 ]  # fmt: skip
 HAS_LOCKS = fcntl is not None
 
@@ -54,6 +55,14 @@ def lock(file: IO[bytes], *, exclusive: bool, wait: bool = True) -> bool:
         folder = Path(file.name).parent
         warnings.warn(f"{folder}: this disk has no locks ({error}); let one run at a time write there", stacklevel=2)
     return True
+
+
+def ignores_case(folder: str | Path) -> bool:
+    """Whether a file of the folder, which is made, is found under its name in another case."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".Case") as file:
+        path = Path(file.name)
+        return path.with_name(path.name.swapcase()).exists()
 
 
 def sha256(path: str | Path) -> str:
