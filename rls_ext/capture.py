@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from .devices import without_autocast
 from .errors import ShapeError, UnsupportedModuleError
 from .virtual_inputs import virtual_input_conv, virtual_input_linear
 
@@ -68,7 +69,7 @@ class LayerCapture:
         if not self.enabled or not torch.is_grad_enabled():
             return
         seen = args[0].detach()
-        with torch.autocast(seen.device.type, enabled=False):
+        with without_autocast(seen.device):
             module = self.module
             mean = self._conv_mean(module, seen) if isinstance(module, nn.Conv2d) else self._linear_mean(module, seen)
         samples = seen.shape[0] if isinstance(self.module, nn.Conv2d) else seen.numel() // seen.shape[-1]
