@@ -11,7 +11,7 @@ def may_look(device: torch.device) -> bool:
     return device.type == "cpu"
 
 
-def without_autocast(device: torch.device) -> AbstractContextManager:
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
     """Full precision in this context; some devices have no mixed one."""
     try:
         return torch.autocast(device.type, enabled=False)

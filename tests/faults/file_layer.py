@@ -98,7 +98,8 @@ def case_ignoring_disk(root: Path) -> Iterator[None]:
         return lambda source, target, **options: real(meant(source), meant(target), **options)
 
     ones = [(os, name) for name in ("stat", "lstat", "mkdir", "unlink", "scandir", "listdir", "rmdir")]
-    patches = [mock.patch.object(*place, of_one(getattr(*place))) for place in [*ones, (io, "open"), (builtins, "open")]]
+    ones += [(io, "open"), (builtins, "open")]
+    patches = [mock.patch.object(*place, of_one(getattr(*place))) for place in ones]
     patches += [mock.patch.object(os, name, of_two(getattr(os, name))) for name in ("replace", "rename")]
     with ExitStack() as stack:
         for patch in patches:

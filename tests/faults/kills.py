@@ -46,8 +46,7 @@ class Trial:
 
     def start(self, folder: Path) -> subprocess.Popen:
         paths = {"PYTHONPATH": str(ROOT), "PYTRACKING_RESULTS_PATH": str(folder / "results"), "OMP_NUM_THREADS": "1"}
-        log = open(folder.with_suffix(".log"), "ab")
-        with log:
+        with open(folder.with_suffix(".log"), "ab") as log:
             return subprocess.Popen(self.command(folder), env={**os.environ, **paths}, stdout=log, stderr=log,
                                     start_new_session=True)  # fmt: skip
 
@@ -101,8 +100,7 @@ def _kill_one_of(process: subprocess.Popen, seconds: float, choice: random.Rando
         os.kill(victim, signal.SIGKILL)
     except (FileNotFoundError, ProcessLookupError):  # a worker that had just ended
         return family
-    is_runner = victim == process.pid
-    ends.update(["runner"] if is_runner else ["worker", f"worker {name}"])
+    ends.update(["runner"] if victim == process.pid else ["worker", f"worker {name}"])
     return family
 
 
