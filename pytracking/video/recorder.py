@@ -68,7 +68,8 @@ class Recorder:
         self.partial = self._folder / f"{name}.csv.part"
         self._stream = open(self.partial, "w", newline="", encoding="utf-8")
         self._writer = csv.writer(self._stream)
-        self._writer.writerow(COLUMNS)
+        with naming(self.partial):
+            self._writer.writerow(COLUMNS)
         self.frames = 0
 
     def add(self, outputs: Mapping[int, dict[str, Any]], seconds: float) -> None:
