@@ -4,7 +4,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import platform
-import tempfile
 import warnings
 from collections.abc import Iterator
 from importlib import metadata
@@ -13,6 +12,7 @@ from pathlib import Path
 from ltr.errors import UserError
 from pytracking.cli.checks import computing, machine
 from pytracking.cli.checks.finding import Finding
+from pytracking.cli.checks.machine import why_not_writable
 from pytracking.evaluation.datasets.registry import DATASETS
 from pytracking.evaluation.discovery import parameter_names, tracker_names
 from pytracking.evaluation.environment import LOCAL_FILE, config_file, env_settings, how_to_set
@@ -139,19 +139,6 @@ def paths() -> Iterator[Finding]:
             needed = key != "network_path"  # networks may well be read from where nobody may write
             remedy = how_to_set(key).replace("\n", " ") if needed else ""
             yield Finding(False if needed else None, key, f"cannot be written: {problem}", remedy)
-
-
-def why_not_writable(folder: Path) -> str | None:
-    """Tries to write a file where the folder is, or would be made; None if that works. Nothing stays."""
-    while not folder.exists() and folder.parent != folder:
-        folder = folder.parent
-    try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(b"0" * 4096)
-            file.flush()
-    except OSError as error:
-        return f"{folder}: {error.strerror or error}"
-    return None
 
 
 def networks() -> Iterator[Finding]:

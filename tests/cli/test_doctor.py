@@ -14,7 +14,7 @@ def test_a_folder_that_takes_no_file_is_a_failure(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTRACKING_RESULTS_PATH", str(tmp_path / "results"))
     found = {finding.subject: finding for finding in machine.writing()}
     assert found["write results_path"].ok and "GiB free" in found["write results_path"].state
-    monkeypatch.setattr(machine.tempfile, "NamedTemporaryFile", _refuse)
+    monkeypatch.setattr(machine.tempfile, "TemporaryFile", _refuse)
     found = {finding.subject: finding for finding in machine.writing()}
     assert found["write results_path"].ok is False
     assert "Read-only" in found["write results_path"].state and "results_path" in found["write results_path"].remedy

@@ -42,7 +42,8 @@ def test_no_call_that_another_system_lacks():
 
 def test_paths_that_are_told_have_slashes():
     """Ids, titles and entries of files that name a path within a folder are the same on every system."""
-    parents = {child: node for tree in TREES.values() for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    nodes = [node for tree in TREES.values() for node in ast.walk(tree)]
+    parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
     found = [
         f"{path}:{node.lineno}" for path, tree in TREES.items() for name, node in calls(tree)
         if name.endswith(".relative_to") and getattr(parents[node], "attr", None) not in ("as_posix", "parts")

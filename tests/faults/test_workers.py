@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytracking.cli.doctor import why_not_writable
+from pytracking.cli.checks.machine import why_not_writable, writing
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.workers import WorkerPool
 from pytracking.utils import files
@@ -151,6 +151,8 @@ def test_what_doctor_calls_ok_can_be_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr("tempfile.TemporaryFile", lambda dir: OnAFullDisk())  # which can still make an empty file
     assert "No space left" in why_not_writable(tmp_path)
+    findings = list(writing())
+    assert len(findings) == 3 and all(not each.ok and "No space left" in each.state for each in findings)
 
 
 def test_clocks_may_jump(sequences, monkeypatch):  # noqa: F811

@@ -22,16 +22,26 @@ def writing(enough: int = ENOUGH) -> Iterator[Finding]:
     settings = env_settings()
     for key in ("results_path", "network_path", "cache_path"):
         folder = _existing(getattr(settings, key))
-        try:
-            with tempfile.NamedTemporaryFile(dir=folder, prefix=".pytracking-doctor-"):
-                pass
-        except OSError as error:
-            yield Finding(False, f"write {key}", f"{folder}: {error.strerror}", how_to_set(key).replace("\n", " "))
+        if problem := why_not_writable(folder):
+            yield Finding(False, f"write {key}", problem, how_to_set(key).replace("\n", " "))
             continue
         free = shutil.disk_usage(folder).free
         state = f"writable, {free / 2**30:.1f} GiB free"
         remedy = "" if free > enough else "make room, or " + how_to_set(key).replace("\n", " ")
         yield Finding(free > enough, f"write {key}", state, remedy)
+
+
+def why_not_writable(folder: Path) -> str | None:
+    """Tries to write a file where the folder is, or would be made; None if that works. Nothing stays."""
+    while not folder.exists() and folder.parent != folder:
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"0" * 4096)  # a full disk can still make an empty file
+            file.flush()
+    except OSError as error:
+        return f"{folder}: {error.strerror or error}"
+    return None
 
 
 def _existing(folder: Path) -> Path:
