@@ -1,9 +1,10 @@
 """What differs between the CPU and an accelerator, where asking for a number waits for all that was given to it."""
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 
 def may_look(device: torch.device) -> bool:
@@ -11,9 +12,11 @@ def may_look(device: torch.device) -> bool:
     return device.type == "cpu"
 
 
-def without_autocast(device: torch.device) -> AbstractContextManager[object]:
-    """Full precision in this context; some devices have no mixed one."""
+def in_full_precision(device: torch.device, compute: Callable[[], Tensor]) -> Tensor:
+    """What ``compute`` gives without autocast, which some devices do not have."""
     try:
-        return torch.autocast(device.type, enabled=False)
+        full_precision = torch.autocast(device.type, enabled=False)
     except RuntimeError:
-        return nullcontext()
+        return compute()
+    with full_precision:
+        return compute()
