@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+MOST_GROWTH, MOST_SLOWER = 10.0, 1.1  # MiB of a process's whole life; its time for a step, to a young one's
 KILLS = {"run_tracker": 30, "experiments": 15, "ray": 10, "vot": 15, "training": 15, "downloads": 15}  # 100 in all
 
 
@@ -80,12 +81,17 @@ def page_downloads(count: int) -> dict[str, Any]:
 
 
 def endurance(what: str, *arguments: str) -> dict[str, Any]:
+    """100,000 steps of one process: memory, time and P as at its beginning."""
     command = [sys.executable, "-m", "tests.faults.endurance", what, *arguments]
     paths = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=paths, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
-    return json.loads(done.stdout.splitlines()[-1])
+    found = json.loads(done.stdout.splitlines()[-1])
+    flat = found["growth_mib"] < MOST_GROWTH and found["old_to_young"] < MOST_SLOWER
+    if not (flat and found["always_positive_definite"]):
+        raise AssertionError(found)
+    return found
 
 
 PARTS = {
