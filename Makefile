@@ -1,5 +1,5 @@
 # make demo: from a fresh checkout to a tracked video. make test: the whole suite. make lint types: style and types.
-# make soak: long trials of faults and load, about two hours. make docs: the site. make wheel: what is published.
+# make soak: long trials of faults and load, about 40 minutes. make docs: the site. make wheel: what is published.
 # make coverage: lines that the suite runs. make clean: as fresh.
 VENV ?= .venv
 PYTHON ?= python3

@@ -13,9 +13,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from ltr.checkpoint_formats import FORMAT, Checkpoint, CheckpointError, parse_content
-from ltr.files import replacing
 from ltr.pickle_limits import DamagedFileError, UnsafeFileError, brief
-from ltr.torch_file import read_torch_file
+from ltr.torch_file import read_torch_file, write_torch_file
 
 NETWORKS = (
     "ltr.models.tracking.dimpnet.dimpnet18",
@@ -81,8 +80,7 @@ def save_checkpoint(
         "constructor": _json_like(constructor, "constructor"),
         "metadata": _json_like(metadata or {}, "metadata"),
     }
-    with replacing(path) as temporary:
-        torch.save(content, temporary)
+    write_torch_file(path, content)
 
 
 def load_network(path: str | Path, device: str | torch.device = "cpu", **overrides: Any) -> nn.Module:

@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
 from ltr.errors import UserError
+from ltr.files import naming
 
 BLOCK = 1 << 16
 HTML_STARTS = (b"<!doctype html", b"<html", b"<?xml")
@@ -32,6 +35,7 @@ def download(
 
     Raises:
         DownloadError: no connection, a web page instead of a file, an interrupted transfer, or another file.
+        OSError: naming the file that the disk did not take.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
@@ -63,14 +67,22 @@ def _transfer(url: str, part: Path, timeout: float) -> None:
         announced = answer.headers.get("Content-Length")
         total = int(announced) + (present if resumed else 0) if announced else None
         with (
+            naming(part),
             open(part, "ab" if resumed else "wb") as file,
             tqdm(total=total, initial=present if resumed else 0, unit="B", unit_scale=True, desc=part.stem) as bar,
         ):
-            while block := answer.read(BLOCK):
+            while block := _read(answer):
                 file.write(block)
                 bar.update(len(block))
         if total is not None and part.stat().st_size < total:
             raise ConnectionError(f"{part.stat().st_size} of {total} bytes arrived")
+
+
+def _read(answer: Any) -> bytes:
+    try:
+        return answer.read(BLOCK)
+    except (OSError, http.client.HTTPException) as error:  # of the connection, not of the disk
+        raise ConnectionError(error) from error
 
 
 def _range(present: int) -> dict[str, str]:

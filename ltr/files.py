@@ -36,6 +36,17 @@ def replacing(path: str | Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """An error of the disk in this block names ``path``: a full one does not say where it was written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
 def remove_stale_temporaries(folder: str | Path) -> None:
     """Removes what killed processes left in a folder and below it; call it while nobody else writes there."""
     for path in Path(folder).rglob(".*~*~*~*"):

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import torch
 from torch import Tensor
 
+from ltr.files import replacing
 from ltr.pickle_limits import Budget, DamagedFileError, UnsafeFileError
 from ltr.restricted_pickle import RestrictedUnpickler
 
@@ -45,6 +46,21 @@ def read_torch_file(path: Path, *, tensors: bool = True) -> Any:
     except Exception as error:  # a hostile or cut-off pickle can make the unpickler raise nearly anything
         reason = str(error)[:200]
         raise DamagedFileError(f"it cannot be read as a torch file ({type(error).__name__}: {reason})") from error
+
+
+def write_torch_file(path: str | Path, content: Any) -> None:
+    """``torch.save``, atomically.
+
+    Raises:
+        OSError: naming ``path``, if the disk does not take it.
+    """
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        try:
+            torch.save(content, file)
+        except RuntimeError as error:  # of torch's writer, which was told what the disk said and does not say it
+            if isinstance(error.__context__, OSError):
+                raise error.__context__ from None
+            raise
 
 
 class _LimitedReader(io.BufferedReader):

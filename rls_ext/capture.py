@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from .devices import in_full_precision
 from .errors import ShapeError, UnsupportedModuleError
 from .virtual_inputs import virtual_input_conv, virtual_input_linear
 
@@ -68,12 +69,14 @@ class LayerCapture:
         if not self.enabled or not torch.is_grad_enabled():
             return
         seen = args[0].detach()
-        with torch.autocast(seen.device.type, enabled=False):
-            module = self.module
-            mean = self._conv_mean(module, seen) if isinstance(module, nn.Conv2d) else self._linear_mean(module, seen)
+        mean = in_full_precision(seen.device, lambda: self._mean(seen))
         samples = seen.shape[0] if isinstance(self.module, nn.Conv2d) else seen.numel() // seen.shape[-1]
         self._sum = mean * samples if self._sum is None else self._sum + mean * samples
         self._samples += samples
+
+    def _mean(self, seen: Tensor) -> Tensor:
+        module = self.module
+        return self._conv_mean(module, seen) if isinstance(module, nn.Conv2d) else self._linear_mean(module, seen)
 
     def _linear_mean(self, linear: nn.Linear, seen: Tensor) -> Tensor:
         mean = virtual_input_linear(seen, bias=linear.bias is not None)

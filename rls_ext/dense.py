@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from . import devices
 from .errors import ForgettingOverflowError, PositiveDefinitenessError, PositiveDefinitenessWarning
 
 _HALF = (torch.float16, torch.bfloat16)
@@ -112,7 +113,7 @@ class DenseInverse:
         return True
 
     def _accept(self, sound: Tensor, left: Tensor, beta: float) -> bool:
-        if self.matrix.device.type != "cpu" or bool(sound):
+        if not devices.may_look(self.matrix.device) or bool(sound):
             return True
         if bool(torch.isfinite(left).all()) and not bool(torch.isfinite(left / beta).all()):
             raise ForgettingOverflowError(self.dtype, beta)

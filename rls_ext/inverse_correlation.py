@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from . import devices
 from .basis import SMALL_DIM, PFactors
 from .dense import DenseInverse
 from .errors import HyperparameterError, NonFiniteInputError, ShapeError, StateMismatchError
@@ -177,7 +178,7 @@ class InverseCorrelation:
             raise HyperparameterError(f"x must be a float tensor, got {x.dtype}")
         block = x.detach().reshape(-1, self.dim).to(self.device)
         narrow = block.to(self.dtype)
-        if self.device.type != "cpu":
+        if not devices.may_look(self.device):
             return torch.where(torch.isfinite(narrow).all(), narrow, 0)
         # the sum is finite only if all its terms are; it may overflow without them, so a second look decides
         if not (math.isfinite(float(narrow.sum())) or bool(torch.isfinite(narrow).all())):

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from . import devices
 from .conjugate_gradients import conjugate_gradients
 from .errors import (
     HyperparameterError,
@@ -161,7 +162,7 @@ class NormalEquations:
         inputs, answers = (each.detach().to(self._targets) for each in (inputs, answers))
         sizes = torch.stack([torch.linalg.vector_norm(each) for each in (inputs, answers)])
         fits = torch.isfinite(sizes.square().sum())  # bounds every product of two of them
-        if self.device.type != "cpu":
+        if not devices.may_look(self.device):
             return torch.where(fits, inputs, 0), torch.where(fits, answers, 0)
         if not bool(fits):
             raise NonFiniteInputError(
@@ -203,7 +204,7 @@ class NormalEquations:
         """
         wide = torch.float32 if self.device.type == "mps" else torch.float64
         found, failed = self._gram.solve(self._targets.to(wide), self._sigma + _checked_ridge(ridge))
-        if self.device.type == "cpu" and bool(failed):
+        if devices.may_look(self.device) and bool(failed):
             raise PositiveDefinitenessError(
                 "the inputs seen leave the solution open: give delta or ridge a value above zero"
             )

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from . import devices
 from .errors import HyperparameterError, NonFiniteInputError, ShapeError
 from .inverse_correlation import InverseCorrelation
 
@@ -45,7 +46,10 @@ class RLSRegressor:
             got = f"got {tuple(x.shape)}, {tuple(y.shape)}"
             raise ShapeError(f"x, y must be ({p},), ({q},) or (b, {p}), (b, {q}); {got}")
         inputs, targets = x.detach().to(self.weight).reshape(-1, p), y.detach().to(self.weight).reshape(-1, q)
-        if self.weight.device.type == "cpu" and not bool(torch.isfinite(targets).all()):
+        if not devices.may_look(self.weight.device):
+            fits = torch.isfinite(inputs).all() & torch.isfinite(targets).all()
+            inputs, targets = torch.where(fits, inputs, 0), torch.where(fits, targets, 0)
+        elif not bool(torch.isfinite(targets).all()):
             raise NonFiniteInputError("y holds NaN or infinity; the estimate is unchanged")
         residual = inputs @ self.weight.T - targets  # (b, q)
         self.inverse.update(inputs)  # refuses non-finite inputs before anything changes

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ltr.errors import UserError
-from ltr.files import replacing
+from ltr.torch_file import write_torch_file
 
 
 def save_state(
@@ -21,8 +21,7 @@ def save_state(
         "scaler": scaler_state,
         "progress": progress,
     }
-    with replacing(path) as temporary:
-        torch.save(state, temporary)
+    write_torch_file(path, state)
 
 
 def load_state(path: Path, device: torch.device) -> dict[str, Any]:

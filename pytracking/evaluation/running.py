@@ -1,6 +1,7 @@
 """Runs trackers on sequences: in parallel, resumable, and honest about what failed."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tasks import Outcome, Task, TaskRunner
 from pytracking.evaluation.tracker import Tracker
 from pytracking.evaluation.workers import WorkerPool
-from pytracking.utils.files import write_text
+from pytracking.utils.files import ignores_case, write_text
 from pytracking.utils.progress import progress_bar
 from pytracking.utils.threads import threads_of_each
 
@@ -94,9 +95,9 @@ def run_dataset(
     if threads < 0:
         raise UserError(f"threads must be 0 or more, not {threads}")
     sequences = [one for sequence in dataset for one in sequence.by_object()]
-    _check_unique_names(sequences)
     overrides = {**(overrides or {}), **({"debug": debug} if debug else {})}
     trackers = [tracker.with_overrides(overrides) for tracker in trackers]
+    _check_unique_names(sequences, trackers)
     report, tasks = RunReport(), []
     with ExitStack() as folders:
         for tracker in trackers:
@@ -157,11 +158,19 @@ def _note(outcome: Outcome, report: RunReport) -> None:
         report.failures.append(Failure(task.tracker, task.sequence, message, log_file))
 
 
-def _check_unique_names(sequences: list[Sequence]) -> None:
+def _check_unique_names(sequences: list[Sequence], trackers: list[Tracker]) -> None:
+    """Also of names that differ by case alone, where the folders ignore it: on Windows and macOS most do."""
     names = [sequence.name for sequence in sequences]
-    double = sorted({name for name in names if names.count(name) > 1})
+    double = _repeated(names, str)
+    if not double and (alike := _repeated(names, str.casefold)):
+        double = alike if any(ignores_case(tracker.results_dir) for tracker in trackers) else []
     if double:
         raise UserError(f"sequences with the same name would overwrite each other's results: {', '.join(double)}")
+
+
+def _repeated(names: list[str], key: Callable[[str], str]) -> list[str]:
+    counts = Counter(map(key, names))
+    return sorted({name for name in names if counts[key(name)] > 1})
 
 
 class _Progress:

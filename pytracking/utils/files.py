@@ -4,13 +4,14 @@ from __future__ import annotations
 import hashlib
 import math
 import numbers
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from ltr.files import remove_stale_temporaries, replacing, write_text
+from ltr.files import naming, remove_stale_temporaries, replacing, write_text
 
 try:
     import fcntl
@@ -18,11 +19,11 @@ except ImportError:  # Windows
     fcntl = None
 
 __all__ = [
-    "HAS_LOCKS", "finite", "lock", "locked", "open_lock", "remove_stale_temporaries", "replacing", "sha256",
-    "write_text",
+    "HAS_LOCKS", "finite", "ignores_case", "lock", "locked", "naming", "open_lock", "remove_stale_temporaries",
+    "replacing", "sha256", "write_text",
 ]  # fmt: skip
-
 HAS_LOCKS = fcntl is not None
+
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:
@@ -56,6 +57,14 @@ def lock(file: IO[bytes], *, exclusive: bool, wait: bool = True) -> bool:
         folder = Path(file.name).parent
         warnings.warn(f"{folder}: this disk has no locks ({error}); let one run at a time write there", stacklevel=2)
     return True
+
+
+def ignores_case(folder: str | Path) -> bool:
+    """Whether a file of the folder, which is made, is found under its name in another case."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".Case") as file:
+        path = Path(file.name)
+        return path.with_name(path.name.swapcase()).exists()
 
 
 def sha256(path: str | Path) -> str:

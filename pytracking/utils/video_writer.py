@@ -1,6 +1,7 @@
 """Videos that browsers play: H.264 where an encoder is installed, VP9 or VP8 where none is."""
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
@@ -28,7 +29,7 @@ class Encoder(Protocol):
         """Adds an RGB frame of even width and height."""
 
     def release(self) -> None:
-        """Writes what is left and closes the file."""
+        """Writes what is left and closes the file; OSError if the disk did not take everything."""
 
 
 class PyAVEncoder:
@@ -51,14 +52,17 @@ class PyAVEncoder:
         self._container.mux(self._stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
 
     def release(self) -> None:
-        self._container.mux(self._stream.encode(None))
-        self._container.close()
+        try:
+            self._container.mux(self._stream.encode(None))
+        finally:
+            self._container.close()
 
 
 class OpenCVEncoder:
     """Whatever OpenCV's own FFmpeg can write, by four-character code."""
 
     def __init__(self, path: str, fps: float, size: tuple[int, int], code: str) -> None:
+        self._path, self._frames = path, 0
         with quiet_opencv():
             self._writer = cv2.VideoWriter(path, cv2.VideoWriter_fourcc(*code), fps, size)
         if not self._writer.isOpened():
@@ -66,9 +70,25 @@ class OpenCVEncoder:
 
     def write(self, frame: np.ndarray) -> None:
         self._writer.write(cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
+        self._frames += 1
 
     def release(self) -> None:
         self._writer.release()
+        if self._frames and not _has_frames(self._path, self._frames):  # OpenCV does not say what the disk said
+            raise OSError(errno.EIO, "the disk did not take the whole video")
+
+
+def _has_frames(path: str, count: int) -> bool:
+    """Whether the last frame of a video is found where it must be; if not, they are counted."""
+    with quiet_opencv():
+        video = cv2.VideoCapture(path)
+        video.set(cv2.CAP_PROP_POS_FRAMES, count - 1)
+        found = video.get(cv2.CAP_PROP_POS_FRAMES) == count - 1 and video.grab()
+        if not found:
+            video.open(path)
+            found = all(video.grab() for _ in range(count))
+        video.release()
+    return found
 
 
 @functools.cache
@@ -133,7 +153,12 @@ class VideoWriter:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if self._encoder is not None:
             # What was tracked until Ctrl-C or an error is worth keeping: the video is renamed all the same.
-            self._encoder.release()
+            try:
+                self._encoder.release()
+            except OSError as problem:
+                failure = self._failure(problem)
+                self._replacing.__exit__(type(failure), failure, None)
+                raise failure from problem
             self._replacing.__exit__(None, None, None)
         elif kind is None:
             error = ValueError(f"{self._path}: no frame was written")
@@ -157,7 +182,14 @@ class VideoWriter:
             raise UserError(f"{self._path}: a frame of {width}x{height} after frames of {first}")
         if width % 2 or height % 2:  # H.264 halves the colours' resolution: sizes must be even
             frame = cv2.copyMakeBorder(frame, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
-        self._encoder.write(frame)
+        try:
+            self._encoder.write(frame)
+        except OSError as problem:
+            raise self._failure(problem) from problem
+
+    def _failure(self, problem: OSError) -> OSError:
+        """What the disk said, of the video; PyAV says it of the temporary file."""
+        return OSError(problem.errno, problem.strerror, str(self._path))
 
 
 @contextmanager

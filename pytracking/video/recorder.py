@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pytracking.evaluation.results import boxes_file, scores_file, times_file, write_boxes, write_scores, write_times
-from pytracking.utils.files import write_text
+from pytracking.utils.files import naming, write_text
 
 COMPLETE = "end of the video"  # why a recording ended that has every frame
 COLUMNS = ("frame", "id", "x", "y", "w", "h", "score", "flag", "seconds")
@@ -66,12 +66,17 @@ class Recorder:
         self.partial = self._folder / f"{name}.csv.part"
         self._stream = open(self.partial, "w", newline="", encoding="utf-8")
         self._writer = csv.writer(self._stream)
-        self._writer.writerow(COLUMNS)
+        with naming(self.partial):
+            self._writer.writerow(COLUMNS)
         self.frames = 0
 
     def add(self, outputs: Mapping[int, dict[str, Any]], seconds: float) -> None:
         """Notes the next frame: each target's output by id, and the seconds for all of them, shared out equally."""
         self.frames += 1
+        with naming(self.partial):
+            self._write_rows(outputs, seconds)
+
+    def _write_rows(self, outputs: Mapping[int, dict[str, Any]], seconds: float) -> None:
         share = f"{seconds / max(1, len(outputs)):.6f}"
         for target, output in outputs.items():
             score = output.get("score")
@@ -84,7 +89,8 @@ class Recorder:
 
     def finish(self, ended: str = COMPLETE) -> Files:
         """Writes result files, CSV and JSON; ``ended`` says why the rows stop."""
-        self._stream.close()
+        with naming(self.partial):
+            self._stream.close()
         if ended != COMPLETE and self._recorded(self._name).get("ended") == COMPLETE:
             self._name += "_partial"
         with open(self.partial, newline="", encoding="utf-8") as stream:

@@ -5,8 +5,9 @@ import contextlib
 import secrets
 import tempfile
 from collections.abc import AsyncIterator, Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from starlette.applications import Starlette
@@ -116,13 +117,17 @@ class Pages:
         try:
             name = request.query_params.get("name", "")
             upload = await self._uploads.receive(name, client_of(request), request.stream())
-            video = self._library.uploaded(upload)
             try:
+                video = self._library.uploaded(upload)
                 await run_in_threadpool(self._previews.frame, video, 0)
-            except VideoError as error:
+            except BaseException:  # its place must be free again, whatever went wrong
                 self._uploads.remove(upload.id)
-                raise UploadError(f"'{video.title}' cannot be decoded as a video", 415) from error
+                raise
             self._uploads.accept(upload.id)
+        except VideoError:
+            return JSONResponse({"error": f"'{video.title}' cannot be decoded as a video"}, 415)
+        except OSError as error:
+            return JSONResponse({"error": f"the server could not take the video: {error.strerror}"}, 507)
         except UploadError as error:
             return JSONResponse({"error": str(error)}, error.status)
         return JSONResponse(video.public(), 201)
@@ -194,7 +199,8 @@ class Pages:
             self._writing -= 1
 
     async def _written(self, run: Run) -> Response:
-        folder = tempfile.TemporaryDirectory(dir=self._settings.uploads)
+        make = partial(tempfile.TemporaryDirectory, dir=self._settings.uploads)
+        folder: tempfile.TemporaryDirectory = await self._reading(run.video, make)
         path = Path(folder.name) / f"tracked{await run_in_threadpool(browser_suffix)}"
         try:
             await self._reading(run.video, lambda: run.write_video(path))
@@ -221,7 +227,7 @@ class Pages:
         except KeyError as error:
             raise HTTPException(404, "this run is no longer on the server") from error
 
-    async def _reading(self, video: Video, read: Callable) -> object:
+    async def _reading(self, video: Video, read: Callable) -> Any:
         try:
             return await run_in_threadpool(read)
         except (UserError, OSError) as error:

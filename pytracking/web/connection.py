@@ -98,7 +98,10 @@ class Tracking:
         video = await self._video(start.video)
         self._check_room(page.client)
         loop = asyncio.get_running_loop()
-        run = self._runs.new(video, start)
+        try:
+            run = self._runs.new(video, start)
+        except OSError as error:
+            raise MessageError(f"the server cannot keep frames: {error.strerror}") from error
         page.session = session = TrackingSession(
             run, self._load, lambda message: loop.call_soon_threadsafe(page.outbox.put_nowait, message), self._settings
         )

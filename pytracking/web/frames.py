@@ -42,8 +42,7 @@ class FrameArchive:
                 self._thin()
             if index % self.stride and not always:
                 return
-            self._file.seek(self._end)
-            self._file.write(data)
+            self._write(data)
             self._append(index, self._end, len(data))
 
     def get(self, index: int) -> tuple[int, bytes]:
@@ -71,6 +70,12 @@ class FrameArchive:
             self._path.unlink(missing_ok=True)
             self._end = 0
 
+    def _write(self, data: bytes) -> None:
+        self._file.seek(self._end)
+        left = memoryview(data)
+        while left:  # a disk that is nearly full takes a part
+            left = left[self._file.write(left) :]
+
     def _append(self, index: int, offset: int, length: int) -> None:
         self._indices.append(index)
         self._offsets.append(offset)
@@ -85,7 +90,6 @@ class FrameArchive:
         for index, offset, length in kept:
             self._file.seek(offset)
             data = self._file.read(length)
-            self._file.seek(self._end)
-            self._file.write(data)
+            self._write(data)
             self._append(index, self._end, length)
         self._file.truncate(self._end)

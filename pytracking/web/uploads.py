@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -138,8 +138,9 @@ class UploadStore:
     def _remove(self, upload_id: str) -> None:
         upload = self._uploads.pop(upload_id, None)
         if upload is not None:
-            upload.path.unlink(missing_ok=True)
             self._on_remove(upload_id)
+            with suppress(OSError):  # all of them go when the server ends
+                upload.path.unlink(missing_ok=True)
 
     def _make_room(self, client: str, size: int = 0, files: int = 0) -> None:
         """Removes what may go until this much more fits, or refuses."""

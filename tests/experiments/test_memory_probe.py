@@ -133,7 +133,7 @@ def test_what_cannot_be_probed_is_said(folder, results, capsys):
     experiment, job = job_on(folder, "exact")
     with pytest.raises(NothingToRunError, match="150 frames"):
         run_memory_probe(experiment, job)
-    assert main(["plan", "memory", "--no-probe"]) == 2
+    assert main(["plan", "memory", "--no-probe", "--dataset", folder]) == 2
     assert "pytracking experiments run memory" in capsys.readouterr().err
     tracker = job.trackers["exact"][0].create_tracker()
     with pytest.raises(ValueError, match="151 frames"):

@@ -1,18 +1,21 @@
-"""A disk that fails at the n-th call: opening, writing (half of it is written), renaming, making and removing."""
+"""Disks of other kinds: one that fails at the n-th call, one that ignores the case of names as Windows and macOS do."""
 from __future__ import annotations
 
 import builtins
 import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 
 class FaultyDisk:
-    """Counts the calls that touch files below ``root``; number ``at`` fails with ``error`` (an errno)."""
+    """Counts the calls that touch files below ``root``; number ``at`` fails with ``error`` (an errno).
+
+    Calls: opening, writing (half of it is written), renaming, making and removing.
+    """
 
     def __init__(self, root: Path, at: int, error: int) -> None:
         self.root, self.at, self.error, self.calls = str(root), at, error, 0
@@ -71,3 +74,34 @@ def faulty_disk(root: Path, at: int, error: int) -> Iterator[FaultyDisk]:
         finally:
             for patch in patches:
                 patch.stop()
+
+
+@contextmanager
+def case_ignoring_disk(root: Path) -> Iterator[None]:
+    """In this context names below ``root`` mean the file that has them in any case, for Python's own functions."""
+    listing = os.listdir
+
+    def meant(path: Any) -> Any:
+        if isinstance(path, int) or not os.fspath(path).startswith(str(root)):
+            return path
+        found = str(root)
+        for part in Path(path).relative_to(root).parts:
+            there = listing(found) if os.path.isdir(found) else []
+            same = [name for name in there if name.casefold() == part.casefold()]
+            found = os.path.join(found, *(same or [part]))
+        return found
+
+    def of_one(real):
+        return lambda path=".", *arguments, **options: real(meant(path), *arguments, **options)
+
+    def of_two(real):
+        return lambda source, target, **options: real(meant(source), meant(target), **options)
+
+    ones = [(os, name) for name in ("stat", "lstat", "mkdir", "unlink", "scandir", "listdir", "rmdir")]
+    ones += [(io, "open"), (builtins, "open")]
+    patches = [mock.patch.object(*place, of_one(getattr(*place))) for place in ones]
+    patches += [mock.patch.object(os, name, of_two(getattr(os, name))) for name in ("replace", "rename")]
+    with ExitStack() as stack:
+        for patch in patches:
+            stack.enter_context(patch)
+        yield

@@ -97,8 +97,7 @@ def _kill_one_of(process: subprocess.Popen, seconds: float, choice: random.Rando
         os.kill(victim, signal.SIGKILL)
     except (FileNotFoundError, ProcessLookupError):  # a worker that had just ended
         return family
-    is_runner = victim == process.pid
-    ends.update(["runner"] if is_runner else ["worker", f"worker {name}"])
+    ends.update(["runner"] if victim == process.pid else ["worker", f"worker {name}"])
     return family
 
 

@@ -18,7 +18,7 @@ CAN_MEASURE = _STATUS.exists() and _RESET.exists()  # elsewhere a peak cannot be
 class Cost:
     """Of one call."""
 
-    seconds: float
+    seconds: float  # of processor time: other work on the machine does not count
     peak: int  # bytes resident above what was resident before; 0 where the system does not tell
     result: Any = None
     error: BaseException | None = None
@@ -58,11 +58,11 @@ def cost_of(call: Callable[[], Any]) -> Cost:
         _RESET.write_text("5")  # the peak starts again from what is resident now
         before = _resident("VmRSS")
     result, error = None, None
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         result = call()
     except Exception as caught:
         error = caught
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     peak = max(_resident("VmHWM") - before, 0) if CAN_MEASURE else 0
     return Cost(seconds, peak, result, error)

@@ -86,9 +86,15 @@ class Server:
         return Viewer(self, tracker, kind)
 
     def settled(self, seconds: float = 60.0) -> Holding:
-        """What it holds once nothing is being tracked and no decoder of a run is left."""
-        end = time.monotonic() + seconds
-        while (holding := Holding.of(self.pid)).children > 2 and time.monotonic() < end:  # two are kept for previews
+        """What it holds once no decoder of a run is left, and a second has passed in which nothing was closed."""
+        end, quiet_since, last = time.monotonic() + seconds, time.monotonic(), None
+        while time.monotonic() < end:
+            holding = Holding.of(self.pid)
+            now = holding.descriptors, holding.children
+            if now != last or holding.children > 2:  # two are kept for previews
+                last, quiet_since = now, time.monotonic()
+            elif time.monotonic() - quiet_since > 1.0:
+                break
             time.sleep(0.1)
         return holding
 

@@ -5,6 +5,7 @@ Each part prints its counts as one line of JSON and how long it took. docs/relia
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+MOST_GROWTH, MOST_SLOWER = 10.0, 1.1  # MiB of a process's whole life; its time for a step, to a young one's
 KILLS = {"run_tracker": 30, "experiments": 15, "ray": 10, "vot": 15, "training": 15, "downloads": 15}  # 100 in all
 
 
@@ -37,7 +39,7 @@ def corruptions(count: int = 1000) -> dict[str, Any]:
 
 
 def texts(count: int = 1000) -> dict[str, Any]:
-    """Random damage to result files, annotations, run.json and the settings file."""
+    """Random damage to result files, annotations, run.json, the settings file and an exported graph."""
     from tests.faults.corruption import corrupted
     from tests.faults.test_damaged_texts import READERS, check
 
@@ -79,12 +81,17 @@ def page_downloads(count: int) -> dict[str, Any]:
 
 
 def endurance(what: str, *arguments: str) -> dict[str, Any]:
+    """100,000 steps of one process: memory, time and P as at its beginning."""
     command = [sys.executable, "-m", "tests.faults.endurance", what, *arguments]
     paths = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=paths, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
-    return json.loads(done.stdout.splitlines()[-1])
+    found = json.loads(done.stdout.splitlines()[-1])
+    flat = found["growth_mib"] < MOST_GROWTH and found["old_to_young"] < MOST_SLOWER
+    if not (flat and found["always_positive_definite"]):
+        raise AssertionError(found)
+    return found
 
 
 PARTS = {
@@ -110,7 +117,9 @@ def main() -> None:
     began = time.monotonic()
     for part in parts:
         start = time.monotonic()
-        print(part, json.dumps(PARTS[part]()), f"{time.monotonic() - start:.0f} s", flush=True)
+        with contextlib.redirect_stdout(sys.stderr):  # what libraries print
+            found = PARTS[part]()
+        print(part, json.dumps(found), f"{time.monotonic() - start:.0f} s", flush=True)
     print(f"all: {(time.monotonic() - began) / 60:.0f} minutes")
 
 

@@ -114,8 +114,8 @@ def dimp_tracker(name: str, **changes):
     return there
 
 
-FAMILY = ("dimp/dimp18", "dimp/bgd", "dimp/prdimp18", "rls_dimp/default", "rls_dimp/exact", "rls_dimp/half_precision",
-          "dimp/super_dimp_simple", "atom/default", "rls_atom/default")
+FAMILY = ("dimp/dimp18", "dimp/bgd", "dimp/bgd_ema_fast", "dimp/prdimp18", "rls_dimp/default", "rls_dimp/exact",
+          "rls_dimp/half_precision", "dimp/super_dimp_simple", "atom/default", "rls_atom/default")
 
 
 @pytest.mark.filterwarnings("ignore")

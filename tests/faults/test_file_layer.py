@@ -4,7 +4,9 @@ import shutil
 
 import pytest
 
+from ltr.download import download
 from pytracking.evaluation.running import run_dataset
+from pytracking.video.recorder import Recorder
 from tests.evaluation.conftest import own_paths, write_sequence  # noqa: F401  (fixtures)
 from tests.evaluation.trackers import RandomWalk, Spec
 from tests.faults.file_layer import faulty_disk
@@ -57,3 +59,46 @@ def test_a_disk_that_fails_at_any_call_loses_nothing(tmp_path, error):
             break
     assert disk.calls < at, "the loop ended before the calls did"
     assert failed > 10
+
+
+def record(folder):
+    """What ``pytracking video --save-results`` does."""
+    recorder = Recorder(folder, "clip", {"video": "clip.avi"}, mot=True)
+    for x in range(3):
+        recorder.add({1: {"target_bbox": [x, 2.0, 3.0, 4.0], "score": 0.5}}, 0.01)
+    recorder.finish()
+
+
+def fetch(folder):
+    source = folder.parent / "network.pth"
+    source.write_bytes(bytes(range(256)) * 1000)
+    download(source.as_uri(), folder / "network.pth")
+
+
+WORK = {"rows of a video": (record, 6), "download": (fetch, 1)}
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=errno.errorcode.get)
+@pytest.mark.parametrize("kind", list(WORK))
+def test_other_files_are_whole_or_not_there(tmp_path, kind, error):
+    work, count = WORK[kind]
+    work(tmp_path / "expected")
+    expected = {path.name: path.read_bytes() for path in (tmp_path / "expected").iterdir()}
+    assert len(expected) == count
+    failed = 0
+    for at in range(1, 100):
+        folder = tmp_path / f"at {at}"
+        with faulty_disk(folder, at, error) as disk:
+            try:
+                work(folder)
+            except OSError as raised:
+                failed += 1
+                assert raised.filename is not None, "an error that names no file"
+        for path in folder.iterdir() if folder.is_dir() else ():
+            assert path.suffix == ".part" or path.read_bytes() == expected[path.name], (at, path.name)
+        work(folder)
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected, at
+        if disk.calls < at:
+            break
+    assert disk.calls < at, "the loop ended before the calls did"
+    assert failed > 2 * count

@@ -3,6 +3,15 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
+from ltr.errors import UserError
+from pytracking.evaluation.running import run_dataset
+from pytracking.utils.files import ignores_case
+from tests.evaluation.conftest import own_paths, write_sequence  # noqa: F401  (fixtures)
+from tests.evaluation.trackers import RandomWalk, Spec
+from tests.faults.file_layer import case_ignoring_disk
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("rls_ext", "ltr", "pytracking", "experiments")
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
@@ -28,6 +37,17 @@ def test_no_call_that_another_system_lacks():
             # os.kill(pid, 0) asks whether a process lives, and ends it on Windows
             if name == "os.kill" or (name.startswith("os.") and name[3:] in POSIX_CALLS):
                 found.append(f"{path}:{node.lineno}: {name}")
+    assert found == []
+
+
+def test_paths_that_are_told_have_slashes():
+    """Ids, titles and entries of files that name a path within a folder are the same on every system."""
+    nodes = [node for tree in TREES.values() for node in ast.walk(tree)]
+    parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
+    found = [
+        f"{path}:{node.lineno}" for path, tree in TREES.items() for name, node in calls(tree)
+        if name.endswith(".relative_to") and getattr(parents[node], "attr", None) not in ("as_posix", "parts")
+    ]
     assert found == []
 
 
@@ -66,3 +86,20 @@ def test_no_two_names_differ_by_case_alone():
     names = committed()
     lower = [name.lower() for name in names]
     assert len(set(lower)) == len(lower), [name for name in names if lower.count(name.lower()) > 1]
+
+
+def test_names_that_differ_by_case_alone_are_refused_where_folders_ignore_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(RandomWalk, "seconds", 0.0)
+    sequences = [write_sequence(tmp_path / "data", name, 3) for name in ("Car", "car", "two")]
+    here = tmp_path / "results"
+    here.mkdir(exist_ok=True)
+    with case_ignoring_disk(here):
+        (here / "One.txt").write_text("1")
+        assert (here / "oNE.TXT").read_text() == "1" and ignores_case(here)
+        with pytest.raises(UserError, match="overwrite each other's results: Car, car$"):
+            run_dataset(sequences, [Spec(RandomWalk)], progress=False)
+        assert run_dataset(sequences[1:], [Spec(RandomWalk)], progress=False).computed == 2
+        assert run_dataset(sequences[1:], [Spec(RandomWalk)], progress=False).kept == 2
+    if not ignores_case(here):
+        assert run_dataset(sequences, [Spec(RandomWalk)], progress=False).computed == 1
+    assert not list(here.rglob(".[Cc]ase*"))

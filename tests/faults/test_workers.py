@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from pytracking.cli.checks.machine import why_not_writable
+from pytracking.cli.checks.machine import folders, why_not_writable
+from pytracking.evaluation.results import read_times, times_file
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.workers import WorkerPool
 from pytracking.utils import files
@@ -151,6 +153,8 @@ def test_what_doctor_calls_ok_can_be_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr("tempfile.TemporaryFile", lambda dir: OnAFullDisk())  # which can still make an empty file
     assert "No space left" in why_not_writable(tmp_path)
+    findings = list(folders())
+    assert len(findings) == 4 and all(not each.ok and "No space left" in each.state for each in findings)
 
 
 def test_clocks_may_jump(sequences, monkeypatch):  # noqa: F811
@@ -162,4 +166,6 @@ def test_clocks_may_jump(sequences, monkeypatch):  # noqa: F811
     tracker = Spec(RandomWalk)
     report = run_dataset(sequences, [tracker], progress=False)
     assert report.computed == 3
+    times = np.concatenate([read_times(times_file(tracker.results_dir, one.name)) for one in sequences])
+    assert (times >= 0).all() and (times < 60).all(), "the wall clock's steps are of a day"
     assert run_dataset(sequences, [tracker], progress=False).kept == 3

@@ -181,14 +181,22 @@ def test_frozen_parts_count_as_zero_and_are_not_written(mlp):
 
 
 def test_autocast_captures_in_float32():
-    model = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3))
-    preconditioner = RLSPreconditioner(model, 0.1)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss = model(torch.randn(9, 6)).float().square().mean()
-    loss.backward()
-    preconditioner.step()
-    assert all(torch.isfinite(p.grad).all() and p.grad.dtype == torch.float32 for p in model.parameters())
-    assert all(p.dtype == torch.float32 and p.steps == 1 for p in preconditioner.inverses.values())
+    """The first layers see the same input in both precisions, so that their P must be the same."""
+    models = [nn.Conv2d(3, 4, 3), nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3))]
+    for model, x in zip(models, (torch.randn(2, 3, 8, 8), torch.randn(9, 6)), strict=True):
+        first = []
+        for enabled in (False, True):
+            preconditioner = RLSPreconditioner(model, 0.1)
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled):
+                loss = model(x).float().square().mean()
+            loss.backward()
+            preconditioner.step()
+            preconditioner.remove()
+            assert all(torch.isfinite(p.grad).all() and p.grad.dtype == torch.float32 for p in model.parameters())
+            inverses = list(preconditioner.inverses.values())
+            assert all(p.dtype == torch.float32 and p.steps == 1 for p in inverses)
+            first.append(inverses[0].dense())
+        assert torch.equal(*first)
 
 
 def test_state_dict_round_trip_and_reset(mlp):

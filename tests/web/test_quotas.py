@@ -138,6 +138,7 @@ def client_of_nobody(known):
 def test_pages_are_bounded_and_one_that_does_not_listen_is_cut_off(tmp_path, folder, monkeypatch):
     server = client(tmp_path, folders=(folder,), max_pages=1)
     with server.websocket_connect(TRACK), server.websocket_connect(TRACK) as second:
+        second.send_text("{}")  # which is answered where it was let in
         assert "too many pages" in second.receive_json()["message"]
         assert second.receive()["code"] == 1013
     with server.websocket_connect(TRACK) as again:

@@ -37,7 +37,7 @@ def why_not_writable(folder: Path) -> str | None:
     place = _existing(folder)
     try:
         with tempfile.TemporaryFile(dir=place) as file:
-            file.write(b"0" * 4096)
+            file.write(b"0" * 4096)  # a full disk can still make an empty file
             file.flush()
     except OSError as error:
         return f"{place}: {error.strerror or error}"

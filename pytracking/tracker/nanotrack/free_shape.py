@@ -14,6 +14,7 @@ GRAPH, INPUT, OUTPUT = 7, 11, 12  # fields of ModelProto and GraphProto
 TYPE, TENSOR, SHAPE, DIM = 2, 1, 2, 1  # the way from ValueInfoProto to its dimensions
 VALUE_TAG, NAME_TAG = 0x08, 0x12  # of a dimension: a number, or the name of a free size
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
+LONGEST_NUMBER = 10  # bytes of 64 bits, seven in each
 
 
 def free_spatial_size(model: bytes) -> bytes:
@@ -37,7 +38,7 @@ def free_spatial_size(model: bytes) -> bytes:
             shapes = [inner for span in shapes for inner in _spans(model, span, field)]
         dimensions = [span for shape in shapes for span in _spans(model, shape, DIM)]
         for start, end in dimensions[2:] if len(dimensions) == 4 else []:
-            if end > start and model[start] == VALUE_TAG:
+            if 0 <= end - start - 2 < 128 and model[start] == VALUE_TAG:
                 edited[start] = NAME_TAG
                 edited[start + 1] = end - start - 2
                 edited[start + 2 : end] = b"s" * (end - start - 2)
@@ -52,6 +53,8 @@ def _spans(data: bytes, span: tuple[int, int], wanted: int) -> Iterator[tuple[in
         kind = key & 7
         if kind == BYTES:
             length, place = _varint(data, place)
+            if length > end - place:
+                raise UserError(f"these bytes are no ONNX model: {length} bytes at byte {place} of {len(data)}")
             if key >> 3 == wanted:
                 yield place, place + length
             place += length
@@ -64,12 +67,9 @@ def _spans(data: bytes, span: tuple[int, int], wanted: int) -> Iterator[tuple[in
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if place >= len(data):
-            raise UserError("these bytes are no ONNX model: they end in the middle of a number")
-        byte = data[place]
-        value |= (byte & 0x7F) << shift
-        place, shift = place + 1, shift + 7
+    value = 0
+    for position, byte in enumerate(data[place : place + LONGEST_NUMBER]):
+        value |= (byte & 0x7F) << 7 * position
         if byte < 0x80:
-            return value, place
+            return value, place + position + 1
+    raise UserError("these bytes are no ONNX model: they end in the middle of a number")

@@ -7,7 +7,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from ltr.errors import MissingPackageError
+from ltr.errors import MissingPackageError, UserError
 from pytracking.tracker.base import BaseTracker
 from pytracking.tracker.nanotrack.free_shape import free_spatial_size
 from pytracking.tracker.nanotrack.params import NanoTrackParams
@@ -80,6 +80,7 @@ def open_session(path: Path) -> Any:
 
     Raises:
         MissingPackageError: onnxruntime is not installed.
+        UserError: the file is damaged, or of another kind.
     """
     try:
         import onnxruntime
@@ -89,8 +90,14 @@ def open_session(path: Path) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
-    model = free_spatial_size(Path(path).read_bytes())
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    try:
+        model = free_spatial_size(Path(path).read_bytes())
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except OSError:
+        raise
+    except Exception as error:  # onnxruntime has a class of its own for every kind, without a common one
+        reason = str(error).splitlines()[0][:160]
+        raise UserError(f"{path}: is not an ONNX network that can be run ({reason})") from error
 
 
 def cell_points(cells: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
