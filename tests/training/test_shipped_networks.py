@@ -34,7 +34,7 @@ def test_recommendations_are_parameters_and_are_applied() -> None:
     recommended = load_network(BUNDLED / "dimp_mobile.pth").metadata["tracker"]
     for params in (DimpParams(), RLSDimpParams()):
         applied = with_recommendations(params, recommended)
-        assert applied.image_sample_size == 192 and applied.box_refinement_space == "edges"
+        assert applied.image_sample_size == 224 and applied.box_refinement_space == "edges"
         assert applied.refinement_weight == 0.6 and applied.scale_step is None  # the IoU-Net alone gives the size
 
 
