@@ -66,7 +66,6 @@ TRACKER = {
     "interpolate_peak": True,
     "refinement_weight": 0.6,  # smooths the box over frames
     "train_skipping": 5,  # small, fast targets are lost with the paper's 20
-    "net_opt_update_iter": 3,  # recursions; the paper's 5 find targets no better, and cost a tenth of a frame
     "learning_rate": 0.02,
     "uncertain_part": 0.5,  # with such a schedule, what covers the target would be learnt
     "refinement_by_confidence": True,
