@@ -2,8 +2,8 @@
 
 The backbone keeps its ImageNet weights up to stride 8, so the features there are computed once for all examples and
 cached; the blocks after that, head, filter initialiser, the optimizer's learned functions and the IoU-Net are trained
-on them. Sources: annotated photographs, parts of what they show, and videos with masks; no frame of a tracking
-benchmark.
+on them. Sources: annotated photographs, parts of what they show, videos with masks and clips with boxes; no
+frame of a tracking benchmark.
 """
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def make_caches(network: nn.Module, options: RunOptions, amounts: Amounts) -> li
 
 
 def training_examples(length: int, number: int) -> DimpExamples:
-    """Part `number` of all examples: photographs, parts of what they show, and videos with masks."""
+    """Part `number` of all examples: photographs, parts of what they show, videos with masks and clips with boxes."""
     datasets = _sources()
     sampler = ExampleSampler(list(datasets), list(datasets.values()), MAX_GAP, TRAIN_FRAMES, TEST_FRAMES)
     return DimpExamples(sampler, PROCESSING, length, seed=1000 + number)
