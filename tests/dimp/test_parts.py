@@ -16,7 +16,7 @@ from pytracking.features.crop import CONVENTIONS, sample_patch
 from pytracking.tracker.dimp.first_frame import plan_augmentations, sample_first_frame
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
 from pytracking.tracker.dimp.params import FEW_SAMPLES, MANY_ROTATIONS, AugmentationParams, DimpParams
-from pytracking.tracker.dimp.refinement import best_mean, climb, jittered_boxes
+from pytracking.tracker.dimp.refinement import best_mean, climb, damped, jittered_boxes
 from pytracking.tracker.dimp.sample_memory import SampleMemory
 
 some = settings(max_examples=25, deadline=None)
@@ -229,6 +229,15 @@ def test_best_mean_leaves_out_elongated_boxes() -> None:
     overlaps = np.array([0.5, 0.6, 0.9, 0.1])
     np.testing.assert_allclose(best_mean(boxes, overlaps, 2, 6.0), [1, 1, 10, 10])
     assert best_mean(boxes[2:3], overlaps[2:3], 2, 6.0) is None
+
+
+def test_damping_takes_its_parts_of_the_way_of_centre_and_size() -> None:
+    box, refined = np.array([10.0, 20, 40, 30]), np.array([30.0, 10, 20, 50])
+    np.testing.assert_allclose(damped(box, refined, 0.5), [20, 15, 30, 40])  # one part: every number half way
+    np.testing.assert_allclose(damped(box, refined, (1.0, 0.0)), [20, 20, 40, 30])  # moved alone
+    np.testing.assert_allclose(damped(box, refined, (0.0, 0.5)), [15, 15, 30, 40])  # grown around (30, 35)
+    np.testing.assert_allclose(damped(box, refined, (1.0, 0.5), trust=0.5), [17.5, 17.5, 35, 35])
+    assert damped(box, refined, 1.0) is refined
 
 
 @given(st.integers(0, 1000))

@@ -57,15 +57,16 @@ PROCESSING = DimpProcessing(
 )
 #: what the tracker does differently on this network than on the published ones, see docs/training.md
 TRACKER = {
-    "image_sample_size": 224,  # closer than in training: boxes fit better
-    "search_area_scale": 4.25,
+    "image_sample_size": 208,
+    "search_area_scale": 4.0,  # closer than in training: boxes fit better
     "num_init_random_boxes": 4,  # five boxes of four steps: less time than ten of five, overlaps within 0.003
     "box_refinement_iter": 4,
     "box_refinement_space": "edges",
     "box_refinement_step_length": 0.1,  # of an energy, whose gradients are larger than those of an overlap
     "interpolate_peak": True,
-    "refinement_weight": 0.6,  # smooths the box over frames
+    "refinement_weight": (0.8, 0.5),  # smooths boxes over frames, sizes more than places
     "train_skipping": 5,  # small, fast targets are lost with the paper's 20
+    "net_opt_update_iter": 3,  # what the paper's 5 score, with less time and farther from divergence
     "learning_rate": 0.02,
     "uncertain_part": 0.5,  # with such a schedule, what covers the target would be learnt
     "refinement_by_confidence": True,

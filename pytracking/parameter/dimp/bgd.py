@@ -1,6 +1,6 @@
 """BGD-DiMP, short-term: RLS-DiMP's Algorithm 2 with plain gradient descent instead of RLS."""
-from pytracking.tracker.dimp.params import ALGORITHM_2, DimpParams
+from pytracking.tracker.dimp.params import Algorithm2Params
 
 
-def parameters() -> DimpParams:
-    return DimpParams(**ALGORITHM_2, learner="gradient_descent")
+def parameters() -> Algorithm2Params:
+    return Algorithm2Params(learner="gradient_descent")

@@ -3,4 +3,4 @@ from pytracking.tracker.dimp.params import DimpParams
 
 
 def parameters() -> DimpParams:
-    return DimpParams(weights="dimp18.pth")
+    return DimpParams(weights="dimp18.pth", net_opt_update_iter=2)

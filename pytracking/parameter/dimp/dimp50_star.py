@@ -1,6 +1,6 @@
-"""DiMP*: DiMP-50 with five instead of two recursions of steepest descent in the update stage."""
-from pytracking.tracker.dimp.params import DimpParams
+"""DiMP*: DiMP-50 with as many recursions of steepest descent in the update stage as Algorithm 2 has, five."""
+from pytracking.tracker.dimp.params import Algorithm2Params
 
 
-def parameters() -> DimpParams:
-    return DimpParams(net_opt_update_iter=5)
+def parameters() -> Algorithm2Params:
+    return Algorithm2Params(update_when_lost=False)

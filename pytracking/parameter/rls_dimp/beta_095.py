@@ -1,7 +1,6 @@
 """Beyond the paper: forgetting factor 0.95 (after 20 updates an input counts for a third), else as in the paper."""
-from pytracking.tracker.dimp.params import ALGORITHM_2
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
 def parameters() -> RLSDimpParams:
-    return RLSDimpParams(**ALGORITHM_2, beta=0.95)
+    return RLSDimpParams(beta=0.95)

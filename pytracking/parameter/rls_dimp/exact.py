@@ -1,7 +1,6 @@
 """Beyond the paper: `default` with exact least squares over every position of the samples instead of descent."""
-from pytracking.tracker.dimp.params import ALGORITHM_2
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
 def parameters() -> RLSDimpParams:
-    return RLSDimpParams(**ALGORITHM_2, learner="exact")
+    return RLSDimpParams(learner="exact")

@@ -1,7 +1,6 @@
 """Beyond the paper: `long_term` with exact least squares, which needs no learning rate."""
-from pytracking.tracker.dimp.params import ALGORITHM_2
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
 def parameters() -> RLSDimpParams:
-    return RLSDimpParams(**ALGORITHM_2, step_length=3e-3, learner="exact")
+    return RLSDimpParams(step_length=3e-3, learner="exact")

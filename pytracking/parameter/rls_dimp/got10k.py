@@ -1,7 +1,6 @@
 """RLS-DiMP for GOT-10k, whose protocol requires a network trained on GOT-10k alone."""
-from pytracking.tracker.dimp.params import ALGORITHM_2
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
 def parameters() -> RLSDimpParams:
-    return RLSDimpParams(**ALGORITHM_2, weights="dimp50_got10k.pth")
+    return RLSDimpParams(weights="dimp50_got10k.pth")

@@ -30,7 +30,7 @@ from pytracking.tracker.dimp.localization import Flag, Localizer, localizer_for
 from pytracking.tracker.dimp.network import describe_computing, load_dimp_network, with_engine
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.past import PastSamples
-from pytracking.tracker.dimp.refinement import BoxRefiner
+from pytracking.tracker.dimp.refinement import BoxRefiner, damped
 from pytracking.tracker.dimp.sample_memory import SampleMemory
 from pytracking.tracker.dimp.scale_search import patches_at_scales, scale_factor
 from pytracking.tracker.dimp.score_maps import preprocess, sum_around
@@ -220,17 +220,15 @@ class DimpTracker(LearnsBeside, StagedTracker):
         return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
 
     def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag, part_of_usual: float) -> None:
-        state, weight = self.state, self.params.refinement_weight
-        if self.params.refinement_by_confidence:
-            weight *= trust_in_box(part_of_usual)
+        state, params = self.state, self.params
         box = frame.box_in_patch(state.pos, state.size)
         refined = self.refiner(box, self.target_iou.at(backbone), self.generator)
         if refined is None:
             return
-        if weight != 1:
-            refined = box + weight * (refined - box)
+        trust = trust_in_box(part_of_usual) if params.refinement_by_confidence else 1.0
+        refined = damped(box, refined, params.refinement_weight, trust)
         state.pos, size = frame.target_in_frame(refined)
-        state.resize(size, rescale=self.params.update_scale_when_uncertain or flag != "uncertain")
+        state.resize(size, rescale=params.update_scale_when_uncertain or flag != "uncertain")
 
     def _learn(self, features: Tensor, frame: PatchFrame, flag: Flag) -> Mapping[str, Any]:
         """Stores the sample and updates the filter where the flag and the schedule say so; what the output says of it.

@@ -114,7 +114,8 @@ class DimpParams(TrackerParams):
     box_refinement_step_length: float | tuple[float, float] = 1.0  # or one for positions and one for sizes
     box_refinement_step_decay: float = 1.0
     box_refinement_undo: bool = False  # with a decay below 1: only boxes that did not improve, which go back (ATOM)
-    refinement_weight: float = 1.0  # part of the refinement that is applied; less than 1 smooths the box over time
+    # Part of the refinement that is applied, or one for the centre and one for the size; below 1 smooths over time
+    refinement_weight: float | tuple[float, float] = 1.0
     refinement_by_confidence: bool = False  # less of it where the peak is below the usual one, see confidence.py
     update_scale_when_uncertain: bool = True
 
@@ -125,8 +126,19 @@ class DimpParams(TrackerParams):
     output_presence: bool = False  # add OxUvA's keys: present, score, xmin, xmax, ymin, ymax (relative to the frame)
 
 
-# The paper's Algorithm 2, whatever learns by it. Trackers that are compared must state the same parameters: a network's
-# recommendation then reaches all of them or none.
+@dataclass(kw_only=True, slots=True)
+class Algorithm2Params(DimpParams):
+    """DiMP with the update stage of the paper's Algorithm 2, whatever learns in it.
+
+    Trackers that are compared are of this class or state the same parameters: a network's recommendation then reaches
+    all of them or none.
+    """
+
+    net_opt_update_iter: int = 5
+    update_when_lost: bool = True  # every 20th frame, whatever the flag
+
+
+# The same for files that start from what another tracker published.
 ALGORITHM_2: dict[str, Any] = {
     "net_opt_update_iter": 5,
     "update_when_lost": True,

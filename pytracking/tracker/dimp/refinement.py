@@ -207,6 +207,24 @@ def step_lengths(step_length: float | tuple[float, float], boxes: np.ndarray) ->
     return np.broadcast_to(np.array([position, position, size, size], np.float32), boxes.shape)
 
 
+def damped(
+    box: np.ndarray, refined: np.ndarray, weight: float | tuple[float, float], trust: float = 1.0
+) -> np.ndarray:
+    """A part of the change from one box ``[x, y, w, h]`` to another.
+
+    Args:
+        weight: the part, or one for the centre and one for the size.
+        trust: multiplied to both.
+    """
+    of_centre, of_size = (trust * each for each in (weight if isinstance(weight, (tuple, list)) else (weight, weight)))
+    if of_centre == of_size == 1:
+        return refined
+    change = refined - box
+    size = box[2:] + of_size * change[2:]
+    centre = box[:2] + box[2:] / 2 + of_centre * (change[:2] + change[2:] / 2)
+    return np.concatenate([centre - size / 2, size])
+
+
 def best_mean(boxes: np.ndarray, overlaps: np.ndarray, count: int, maximal_aspect_ratio: float) -> np.ndarray | None:
     """The mean of the ``count`` boxes with the highest overlap that are not too elongated; None without any."""
     ratio = boxes[:, 2] / boxes[:, 3]

@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytracking.tracker.base import compared
-from pytracking.tracker.dimp.params import DimpParams
+from pytracking.tracker.dimp.params import Algorithm2Params
 
 
 @dataclass(kw_only=True, slots=True)
-class RLSDimpParams(DimpParams):
+class RLSDimpParams(Algorithm2Params):
     """The paper's RLS-DiMP for short-term benchmarks; parameter files state what they change."""
 
     learner: Literal["rls", "exact"] = compared("rls")  # the paper's, or every position in the normal equations
-    net_opt_update_iter: int = 5  # recursions of a regular update
-    update_when_lost: bool = True  # Algorithm 2 updates every 20th frame, whatever the flag
 
     delta: float = 0.1  # P_0 = I / delta
     beta: float = 1.0  # forgetting factor of P, or of an exact learner's samples; 1 forgets nothing
