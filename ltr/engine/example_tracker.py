@@ -37,7 +37,7 @@ class Tracker:
         return self.run("scores", features=features, filter=self.filter)[0][:, 0]
 
     def track(self, image):
-        patch, middle, zoom = self.cut(image, self.pos, self.scale, self.set["side"])
+        patch, middle, zoom = self.cut(image, self.pos + self.set["offset"] * self.scale, self.scale, self.set["side"])
         scores = self.scores(patch)[0]
         row, column = np.unravel_index(np.argmax(scores), scores.shape)
         if scores[row, column] >= self.set["threshold"]:

@@ -2,9 +2,9 @@
 
 A tracker rounds the patch that it cuts to whole pixels. So once in some hundred frames the last digits decide about a
 pixel, whatever computes them: two numbers of torch threads part ways as well, and so do two processors. After such a
-frame both trackers are brought to one state, so that the next ones can be compared. A box's climb can amplify rounding
-too, where it starts far from the top: RLS-DiMP's free runs stay together on seven of eight demo sequences, and part by
-0.14 pixels in one frame of `beetle`. From one state they give the same box there as well.
+frame both trackers are brought to one state, so that the next ones can be compared. RLS-DiMP's runs stay together on
+all nine short demo sequences. DiMP's steepest descent amplifies rounding from update to update: its runs stay together
+on `car` and `lantern` and part by 0.08 to 1.6 pixels on the seven others. From one state they give the same boxes.
 """
 import copy
 
@@ -35,7 +35,7 @@ def follow(tracker, sequence, frames: int) -> np.ndarray:
     return np.array([tracker.track(sequence.load_frame(index))["target_bbox"] for index in range(1, frames)])
 
 
-@pytest.mark.parametrize(("name", "tracker"), [("fish", "rls_dimp/default"), ("bird", "dimp/dimp50")])
+@pytest.mark.parametrize(("name", "tracker"), [("fish", "rls_dimp/default"), ("car", "dimp/dimp50")])
 def test_bundled_network(sequences, name, tracker):
     sequence, spec = sequences[name], Tracker(*tracker.split("/"), network="dimp_mobile")
     leader, follower = (spec.create_tracker({"engine": engine}) for engine in ("torch", "onnxruntime"))
@@ -70,9 +70,9 @@ def test_dimp50(sequences):
     np.testing.assert_allclose(found, expected, rtol=0, atol=PIXELS)
 
 
-@pytest.mark.parametrize("name", ["beetle", "car"])
-def test_from_the_same_state_everywhere(sequences, name):
-    sequence, spec = sequences[name], Tracker("rls_dimp", "default", network="dimp_mobile")
+@pytest.mark.parametrize(("name", "tracker"), [("beetle", "rls_dimp/default"), ("bird", "dimp/dimp50")])
+def test_from_the_same_state_everywhere(sequences, name, tracker):
+    sequence, spec = sequences[name], Tracker(*tracker.split("/"), network="dimp_mobile")
     leader, follower = (spec.create_tracker({"engine": engine}) for engine in ("torch", "onnxruntime"))
     for tracker in (leader, follower):
         tracker.initialize(sequence.load_frame(0), {"init_bbox": sequence.ground_truth_rect[0].tolist()})

@@ -34,8 +34,23 @@ def test_recommendations_are_parameters_and_are_applied() -> None:
     recommended = load_network(BUNDLED / "dimp_mobile.pth").metadata["tracker"]
     for params in (DimpParams(), RLSDimpParams()):
         applied = with_recommendations(params, recommended)
-        assert applied.image_sample_size == 224 and applied.box_refinement_space == "edges"
-        assert applied.refinement_weight == 0.6 and applied.scale_step is None  # the IoU-Net alone gives the size
+        assert applied.image_sample_size == 208 and applied.box_refinement_space == "edges"
+        assert tuple(applied.refinement_weight) == (0.8, 0.5)
+        assert applied.scale_step is None  # the IoU-Net alone gives the size
+
+
+def test_recursions_that_a_network_asks_for_reach_all_learners_that_are_compared() -> None:
+    files = {
+        "rls_dimp": ["default", "long_term", "exact"],
+        "dimp": ["bgd", "bgd_matched", "bgd_ema_slow", "dimp50_star"],
+    }
+    recursions = {
+        Tracker(name, param, network="dimp_mobile").get_parameters().net_opt_update_iter
+        for name, params in files.items()
+        for param in params
+    }
+    assert recursions == {3}
+    assert Tracker("dimp", "dimp50", network="dimp_mobile").get_parameters().net_opt_update_iter == 2  # DiMP's own
 
 
 def moving_square(frames: int) -> tuple[list[np.ndarray], np.ndarray]:

@@ -64,7 +64,7 @@ TRACKER = {
     "box_refinement_space": "edges",
     "box_refinement_step_length": 0.1,  # of an energy, whose gradients are larger than those of an overlap
     "interpolate_peak": True,
-    "refinement_weight": (0.8, 0.5),  # smooths boxes over frames, sizes more than places
+    "refinement_weight": [0.8, 0.5],  # smooths boxes over frames, sizes more than places
     "train_skipping": 5,  # small, fast targets are lost with the paper's 20
     "net_opt_update_iter": 3,  # what the paper's 5 score, with less time and farther from divergence
     "learning_rate": 0.02,
