@@ -15,6 +15,7 @@ from ltr.engine.deployment_graphs import learning_graph, patch_graph, score_grap
 from ltr.errors import UserError
 from ltr.models.inference import prepare_for_inference
 from ltr.models.target_classifier import SteepestDescentOptimizer
+from ltr.models.target_classifier.filtering import half_cell_offset
 from ltr.models.tracking.dimpnet import DiMPNet, FrozenFeatures
 
 EXAMPLE = Path(__file__).with_name("example_tracker.py")
@@ -78,9 +79,9 @@ def exported_files(name: str, network: DiMPNet, settings: dict[str, Any]) -> dic
         network: made by :func:`ltr.models.inference.prepare_for_inference`, on the CPU.
         settings: of the tracker, numbers.
     """
-    archive = io.BytesIO()
-    np.savez(archive, **settings)
     cells = settings["side"] // network.feature_stride
+    archive = io.BytesIO()
+    np.savez(archive, **settings, offset=half_cell_offset(settings["side"], cells, network.filter_size))
     maps = ", ".join(f"`{layer}`" for layer in network.output_layers)
     return {
         "patch.onnx": patch_graph(),

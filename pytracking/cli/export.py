@@ -43,19 +43,16 @@ def export(name: str, folder: Path) -> list[Path]:
         raise UserError(f"{folder} holds other files; give an empty or a new folder")
     network = load_for_export(file)
     params = Tracker("dimp", "dimp50", network=str(file)).get_parameters()  # with what the network recommends
-    settings = _settings(params, network)
+    settings = _settings(params, network.feature_stride)
     for part, content in exported_files(file.stem, network, settings).items():
         with replacing(folder / part) as temporary:
             temporary.write_bytes(content)
     return sorted(folder.iterdir())
 
 
-def _settings(params: Any, network: Any) -> dict[str, Any]:
-    stride = network.feature_stride
-    odd = (params.image_sample_size // stride + network.filter_size) % 2  # the filter's middle is between cells
+def _settings(params: Any, stride: int) -> dict[str, Any]:
     return {
         "side": params.image_sample_size,
-        "offset": odd * stride / 2,  # of the search patch, its pixels
         "search_area": params.search_area_scale,
         "steps": params.net_opt_iter,
         "stride": stride,

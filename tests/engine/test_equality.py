@@ -35,7 +35,7 @@ def follow(tracker, sequence, frames: int) -> np.ndarray:
     return np.array([tracker.track(sequence.load_frame(index))["target_bbox"] for index in range(1, frames)])
 
 
-@pytest.mark.parametrize(("name", "tracker"), [("fish", "rls_dimp/default"), ("car", "dimp/dimp50")])
+@pytest.mark.parametrize(("name", "tracker"), [("beetle", "rls_dimp/default"), ("car", "dimp/dimp50")])
 def test_bundled_network(sequences, name, tracker):
     sequence, spec = sequences[name], Tracker(*tracker.split("/"), network="dimp_mobile")
     leader, follower = (spec.create_tracker({"engine": engine}) for engine in ("torch", "onnxruntime"))
@@ -49,8 +49,7 @@ def test_bundled_network(sequences, name, tracker):
         assert found["flag"] == expected["flag"]
         np.testing.assert_allclose(found["target_bbox"], expected["target_bbox"], rtol=0, atol=PIXELS)
         patches = [tracker.cut_patch(image)[1] for tracker in (leader, follower)]
-        moved = np.abs(patches[0].pos - patches[1].pos).max() > PIXELS
-        if moved or np.any(patches[0].scale != patches[1].scale):  # middle or size rounded otherwise
+        if np.abs(patches[0].pos - patches[1].pos).max() > PIXELS:
             follower.state, follower.filters = copy.deepcopy(leader.state), leader.filters
             parted += 1
     assert parted <= FRAMES // 10
@@ -70,7 +69,7 @@ def test_dimp50(sequences):
     np.testing.assert_allclose(found, expected, rtol=0, atol=PIXELS)
 
 
-@pytest.mark.parametrize(("name", "tracker"), [("beetle", "rls_dimp/default"), ("bird", "dimp/dimp50")])
+@pytest.mark.parametrize(("name", "tracker"), [("car", "rls_dimp/default"), ("bird", "dimp/dimp50")])
 def test_from_the_same_state_everywhere(sequences, name, tracker):
     sequence, spec = sequences[name], Tracker(*tracker.split("/"), network="dimp_mobile")
     leader, follower = (spec.create_tracker({"engine": engine}) for engine in ("torch", "onnxruntime"))

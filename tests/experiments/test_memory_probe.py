@@ -22,17 +22,18 @@ FRAMES = 20
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two sequences of a textured square over noise; one has a frame without a box."""
+    """Two sequences of a square over noise whose texture changes slowly; one has a frame without a box."""
     rng = np.random.default_rng(0)
     for name, step in (("a", 2), ("b", 1)):
         images = tmp_path / "data" / name / "img"
         images.mkdir(parents=True)
-        background, target = rng.integers(0, 120, (90, 140, 3), np.uint8), rng.integers(100, 255, (24, 30, 3), np.uint8)
+        background = rng.integers(0, 120, (90, 140, 3), np.uint8)
+        before, after = rng.integers(100, 255, (2, 24, 30, 3)).astype(float)
         boxes = []
         for index in range(FRAMES):
             x, y = 20 + step * index, 30 + index // 2
             image = background.copy()
-            image[y : y + 24, x : x + 30] = target
+            image[y : y + 24, x : x + 30] = before + (after - before) * index / FRAMES
             cv2.imwrite(str(images / f"{index + 1:04d}.png"), image)
             boxes.append("NaN,NaN,NaN,NaN" if (name, index) == ("b", 7) else f"{x + 1},{y + 1},30,24")
         (tmp_path / "data" / name / "groundtruth_rect.txt").write_text("\n".join(boxes) + "\n")
@@ -72,7 +73,7 @@ def test_samples_are_those_of_a_tracker_that_never_errs(folder):
     assert [len(walk.features) for walk in walks] == [FRAMES - 1, FRAMES - 2]
     centres = walks[0].boxes[:, :2] + walks[0].boxes[:, 2:] / 2
     size = tracker.params.image_sample_size
-    middle = size / 2 - tracker.sample_offset[1]  # where a target that rests is seen
+    middle = size / 2 - tracker.sample_offset[1]  # where a target that does not move appears
     assert bool(((centres - middle).abs() < 0.2 * size).all()) and bool((centres[:, 0] > middle).any())
     first = remembered(walks[0], tracker, SMALL, learns=False)
     scores = apply_filter(walks[0].features[None], walks[0].filters)[0]
@@ -118,8 +119,7 @@ def test_every_family_can_be_probed(folder, results, family, title):
     for label in (f"RLS-{title}", "exact"):
         assert np.isfinite(values[label]["past margin"]).all()
         assert values[label]["past margin"] != values[FIRST_FILTER]["past margin"]
-    gained = np.mean(values["exact"]["recent margin"]) - np.mean(values[FIRST_FILTER]["recent margin"])
-    assert gained > (-0.01 if family == "atom" else 0)  # ATOM's first filter has all of the label's height here already
+    assert np.mean(values["exact"]["recent margin"]) > np.mean(values[FIRST_FILTER]["recent margin"])
 
 
 def test_a_sequence_with_too_few_boxes_is_left_out(folder, results):

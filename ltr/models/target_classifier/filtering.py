@@ -5,6 +5,8 @@ matrix product with the filter's k*k taps (or with the k*k shifted residuals), a
 """
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 from torch.nn import functional
 
@@ -46,3 +48,14 @@ def _shifts(maps: Tensor, kernel: int) -> Tensor:
 def score_length(length: int, kernel: int) -> int:
     """Cells of the score map along an axis with ``length`` feature cells."""
     return length + 2 * (kernel // 2) - kernel + 1
+
+
+def half_cell_offset(patch_size: Any, feature_size: Any, kernel: Any) -> Any:
+    """By how many of its pixels a search patch is moved: half a cell where the filter's middle falls between cells.
+
+    Args:
+        patch_size: one side or (h, w), in pixels.
+        feature_size: likewise, in cells.
+        kernel: likewise, of the filter in cells.
+    """
+    return (feature_size + kernel) % 2 * patch_size / (2 * feature_size)

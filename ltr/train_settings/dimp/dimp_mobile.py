@@ -66,7 +66,7 @@ TRACKER = {
     "interpolate_peak": True,
     "refinement_weight": [0.8, 0.5],  # smooths boxes over frames, sizes more than places
     "train_skipping": 5,  # small, fast targets are lost with the paper's 20
-    "net_opt_update_iter": 3,  # what the paper's 5 score, with less time and farther from divergence
+    "net_opt_update_iter": 3,  # score what the paper's 5 do, in less time
     "learning_rate": 0.02,
     "uncertain_part": 0.5,  # with such a schedule, what covers the target would be learnt
     "refinement_by_confidence": True,

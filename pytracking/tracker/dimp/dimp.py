@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ltr.engine.side_by_side import is_side_by_side
 from ltr.models.target_classifier import FilterObjective
+from ltr.models.target_classifier.filtering import half_cell_offset
 from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
@@ -125,8 +126,7 @@ class DimpTracker(LearnsBeside, StagedTracker):
         kernel = np.array(self.filters.shape[-2:])
         feature_size = np.array(features.shape[-2:])
         self.cell_pixels = self.patch_size / feature_size  # (h, w) of a score cell, patch pixels
-        # A filter whose middle falls between cells sees the target best when the patch is moved by half a cell.
-        self.sample_offset = (feature_size + kernel) % 2 * self.patch_size / (2 * feature_size)
+        self.sample_offset = half_cell_offset(self.patch_size, feature_size, kernel)
         window = None
         if params.window_output:
             score_size = tuple((feature_size + 1 - kernel % 2).tolist())
