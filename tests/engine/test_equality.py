@@ -3,8 +3,8 @@
 A tracker rounds the patch that it cuts to whole pixels. So once in some hundred frames the last digits decide about a
 pixel, whatever computes them: two numbers of torch threads part ways as well, and so do two processors. After such a
 frame both trackers are brought to one state, so that the next ones can be compared. RLS-DiMP's runs stay together on
-all nine short demo sequences. DiMP's steepest descent amplifies rounding from update to update: its runs stay together
-on `car` and `lantern` and part by 0.08 to 1.6 pixels on the seven others. From one state they give the same boxes.
+eight of nine short demo sequences. DiMP's steepest descent amplifies rounding from update to update: its runs part by
+0.1 to 1.6 pixels on all of them. From one state they give the same boxes.
 """
 import copy
 
@@ -35,9 +35,9 @@ def follow(tracker, sequence, frames: int) -> np.ndarray:
     return np.array([tracker.track(sequence.load_frame(index))["target_bbox"] for index in range(1, frames)])
 
 
-@pytest.mark.parametrize(("name", "tracker"), [("beetle", "rls_dimp/default"), ("car", "dimp/dimp50")])
-def test_bundled_network(sequences, name, tracker):
-    sequence, spec = sequences[name], Tracker(*tracker.split("/"), network="dimp_mobile")
+@pytest.mark.parametrize("name", ["beetle", "car"])
+def test_runs_stay_together(sequences, name):
+    sequence, spec = sequences[name], Tracker("rls_dimp", "default", network="dimp_mobile")
     leader, follower = (spec.create_tracker({"engine": engine}) for engine in ("torch", "onnxruntime"))
     assert leader.network.engine is None and follower.network.engine is not None
     for tracker in (leader, follower):
@@ -69,7 +69,10 @@ def test_dimp50(sequences):
     np.testing.assert_allclose(found, expected, rtol=0, atol=PIXELS)
 
 
-@pytest.mark.parametrize(("name", "tracker"), [("car", "rls_dimp/default"), ("bird", "dimp/dimp50")])
+WHERE_RUNS_MAY_PART = [("bird", "rls_dimp/default"), ("bird", "dimp/dimp50"), ("car", "dimp/dimp50")]
+
+
+@pytest.mark.parametrize(("name", "tracker"), WHERE_RUNS_MAY_PART)
 def test_from_the_same_state_everywhere(sequences, name, tracker):
     sequence, spec = sequences[name], Tracker(*tracker.split("/"), network="dimp_mobile")
     leader, follower = (spec.create_tracker({"engine": engine}) for engine in ("torch", "onnxruntime"))

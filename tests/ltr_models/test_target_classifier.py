@@ -26,10 +26,12 @@ def draw(*shape: int, seed: int = 0) -> torch.Tensor:
 @settings(max_examples=25, deadline=None)
 @given(
     sequences=st.integers(1, 3), count=st.integers(1, 3), channels=st.integers(1, 4), height=st.integers(3, 8),
-    width=st.integers(3, 8), kernel=st.integers(1, 5),
+    width=st.integers(3, 8), kernel=st.integers(1, 5), channels_last=st.booleans(),
 )
-def test_filter_is_a_padded_correlation(sequences, count, channels, height, width, kernel):
+def test_filter_is_a_padded_correlation(sequences, count, channels, height, width, kernel, channels_last):
     features = draw(sequences, count, channels, height, width)
+    if channels_last:  # as a tracker's sample memory has them
+        features = features.movedim(2, -1).contiguous().movedim(-1, 2)
     filters = draw(sequences, channels, kernel, kernel, seed=1)
     expected = torch.stack(
         [functional.conv2d(f, w[None], padding=kernel // 2)[:, 0] for f, w in zip(features, filters, strict=True)]

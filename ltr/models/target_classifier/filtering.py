@@ -2,13 +2,17 @@
 
 The filter has a single output channel, so the cost is reading the features. Both functions read them once, as one
 matrix product with the filter's k*k taps (or with the k*k shifted residuals), and shift the small score maps instead.
+A tracker's sample memory has the channels of a cell side by side, which makes it one large product for all samples.
 """
 from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn import functional
+
+from rls_ext.products import product
 
 
 def apply_filter(features: Tensor, filters: Tensor) -> Tensor:
@@ -21,8 +25,12 @@ def apply_filter(features: Tensor, filters: Tensor) -> Tensor:
     kernel = filters.shape[-1]
     size = (score_length(height, kernel), score_length(width, kernel))
     taps = filters.flip((-2, -1)).flatten(2).transpose(1, 2)  # (S, k*k, C)
-    partial = taps[:, None] @ features.flatten(3)  # (S, N, k*k, H*W)
-    scores = functional.fold(partial.flatten(0, 1), size, kernel, padding=kernel - 1 - kernel // 2)
+    cells = _cells(features)
+    if cells is None:
+        partial = (taps[:, None] @ features.flatten(3)).flatten(0, 1)  # (S * N, k*k, H*W)
+    else:
+        partial = product(taps[0], cells.T).unflatten(1, (count, -1)).transpose(0, 1)
+    scores = functional.fold(partial, size, kernel, padding=kernel - 1 - kernel // 2)
     return scores.reshape(sequences, count, *size)
 
 
@@ -33,9 +41,20 @@ def correlate_with_residual(features: Tensor, residuals: Tensor, kernel: int) ->
         Sum over the N maps, shaped like the filters (S, C, k, k).
     """
     sequences, count, channels = features.shape[:3]
-    shifted = _shifts(residuals, kernel).reshape(sequences, count, kernel * kernel, -1)  # (S, N, k*k, H*W)
-    taps = (shifted @ features.flatten(3).transpose(2, 3)).sum(1)  # (S, k*k, C)
+    shifted, cells = _shifts(residuals, kernel), _cells(features)  # (S, N, k, k, H, W)
+    if cells is None:
+        shifted = shifted.reshape(sequences, count, kernel * kernel, -1)
+        taps = (shifted @ features.flatten(3).transpose(2, 3)).sum(1)  # (S, k*k, C)
+    else:
+        taps = product(shifted[0].movedim(0, 2).reshape(kernel * kernel, -1), cells)[None]
     return taps.transpose(1, 2).reshape(sequences, channels, kernel, kernel).flip((-2, -1))
+
+
+def _cells(features: Tensor) -> Tensor | None:
+    """The cells of one sequence's maps as rows (N*H*W, C), where they lie so in memory; else None."""
+    if len(features) > 1 or not features[0].is_contiguous(memory_format=torch.channels_last):
+        return None
+    return features[0].permute(0, 2, 3, 1).flatten(0, 2)
 
 
 def _shifts(maps: Tensor, kernel: int) -> Tensor:

@@ -36,7 +36,8 @@ class SampleMemory:
         self.learning_rate = learning_rate
         self.init_minimum = init_samples_minimum_weight
         self._last_index: int | None = None
-        self._features = features.new_zeros(size, *features.shape[1:])
+        # A cell's channels lie side by side: what is learnt from all samples is then one matrix product.
+        self._features = features.new_zeros(size, *features.shape[1:]).contiguous(memory_format=torch.channels_last)
         self._features[: self.num_init] = features[: self.num_init]
         self._boxes = boxes.new_zeros(size, 4)
         self._boxes[: self.num_init] = boxes[: self.num_init]

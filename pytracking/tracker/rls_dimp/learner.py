@@ -45,7 +45,7 @@ class VirtualInput(BlockInput):
     def rows(self, problem: FilterObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
         features, weights = problem.features[0], problem.input_weights(scores)[0]  # (N, C, H, W), (N, h, w)
         if weights.stride()[1:] == (0, 0):  # one weight for all windows of a sample: the samples are added up first
-            features = (weights[:, 0, 0] @ features.flatten(1)).view(1, *features.shape[1:])
+            features = torch.tensordot(weights[:, 0, 0], features.permute(0, 2, 3, 1), 1).permute(2, 0, 1)[None]
             weights = torch.ones_like(scores[0, :1])
         total = correlate_with_residual(features[None], problem.whole_maps(weights, kernel)[None], kernel)
         return total.flatten() / math.sqrt(scores.numel())  # only scores that are used count in N M
