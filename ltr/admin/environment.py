@@ -28,6 +28,7 @@ KEYS = {
     "COCO (annotations/instances_*.json) and CUB (bounding_boxes.txt) below one folder",
     "davis_path": "DAVIS 2016 (JPEGImages/480p, Annotations/480p)",
     "jhmdb_path": "JHMDB (data/<action>/<clip>.avi, groundtruths_jhmdb/*.txt)",
+    "clips_path": "clips of several targets: folders with frames *.jpg and targets.json, at any depth",
     "lasot_path": "LaSOT (LaSOTBenchmark: <class>/<class>-<n>/img)",
     "got10k_path": "GOT-10k (with the folder train)",
     "trackingnet_path": "TrackingNet (TRAIN_0 ... TRAIN_11)",

@@ -1,0 +1,70 @@
+"""Clips with any number of targets, in a layout that boxes from anywhere are easily brought to."""
+from __future__ import annotations
+
+import json
+from functools import cache, lru_cache
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb
+from ltr.dataset.stills import is_usable
+
+BOXES_FILE = "targets.json"
+
+
+class Clips(VideoDataset):
+    """Folders with frames ``*.jpg`` and ``targets.json``: ``{id: [[x, y, w, h] or null for each frame], ...}``.
+
+    Every target is a video of its own; the others in the clip are what it can be confused with.
+
+    Args:
+        root: searched for such folders at any depth.
+        without: names of clips to leave out.
+    """
+
+    name = "clips"
+
+    def __init__(self, root: Path, without: list[str] | None = None) -> None:
+        found = sorted(path for path in Path(root).glob(f"**/{BOXES_FILE}") if path.parent.name not in (without or []))
+        self.videos = [(path.parent, target) for path in found for target in _read_targets(path)]
+        if not self.videos:
+            raise DatasetNotFoundError(f"no folder below {root} has frames and {BOXES_FILE}")
+        self._track = lru_cache(maxsize=None)(self._read_track)
+
+    def __len__(self) -> int:
+        return len(self.videos)
+
+    def files(self, index: int) -> list[Path]:
+        """The frames of a target's clip."""
+        return sorted(self.videos[index][0].glob("*.jpg"))
+
+    def track(self, index: int) -> Track:
+        return self._track(index)
+
+    def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
+        files = self.files(index)
+        return [read_rgb(files[t]) for t in frame_ids]
+
+    def _read_track(self, index: int) -> Track:
+        folder, target = self.videos[index]
+        listed, files = _read_targets(folder / BOXES_FILE)[target], self.files(index)
+        if len(listed) != len(files):
+            raise DatasetNotFoundError(
+                f"{folder / BOXES_FILE} has {len(listed)} boxes of target {target} for {len(files)} frames"
+            )
+        height, width = cv2.imread(str(files[0]), cv2.IMREAD_GRAYSCALE).shape
+        boxes = np.array([[np.nan] * 4 if box is None else box for box in listed], np.float32)
+        return Track(boxes, np.array([is_usable(box, width, height) for box in boxes]))
+
+
+@cache
+def _read_targets(path: Path) -> dict[str, list]:
+    try:
+        targets = json.loads(path.read_text())
+    except ValueError as error:
+        raise DatasetNotFoundError(f"{path} is not JSON: {error}") from error
+    if not isinstance(targets, dict) or not all(isinstance(boxes, list) for boxes in targets.values()):
+        raise DatasetNotFoundError(f"{path} must be {{target: [box or null for each frame]}}")
+    return targets
