@@ -4,12 +4,16 @@ A fixed threshold cannot tell: some targets always score high, others never do.
 """
 from __future__ import annotations
 
-RATE = 0.1  # of a frame's peak in the running mean
+RISE, FALL = 0.1, 0.02  # of a frame's peak in the running mean, where it is above and where it is below that
 WHOLE_TRUST = 0.75  # of the usual peak: from here on the box is trusted as always
 
 
 class UsualPeak:
-    """Running mean of the peaks of frames in which the target was found."""
+    """Running mean of the peaks of frames in which the target was found.
+
+    It falls more slowly than it rises: what is found in place of a target that has left scores less, and must not
+    become usual before the target is back.
+    """
 
     def __init__(self) -> None:
         self.value: float | None = None
@@ -20,7 +24,9 @@ class UsualPeak:
 
     def found(self, peak: float) -> None:
         """The target was found, certainly or not: a change that lasts becomes usual."""
-        self.value = peak if self.value is None else self.value + RATE * (peak - self.value)
+        if self.value is None:
+            self.value = peak
+        self.value += (RISE if peak > self.value else FALL) * (peak - self.value)
 
 
 def trust_in_box(part: float) -> float:
