@@ -10,7 +10,7 @@ from torch import Tensor
 
 SMALL_DIM = 1024  # up to this length of an input, arithmetic on whole p x p matrices is cheap
 _LOW_SCALE = 2.0**-24  # remainders of float32 rows are at most this, so divided by it they suit float16
-_WIDENED_ENTRIES = 2**17  # of Q, in the core's precision at once: 1 MiB, which the processor's cache holds
+_WIDENED_ENTRIES = 2**18  # of Q, in the core's precision at once: 2 MiB, which the processor's cache holds
 _GROWTH = 20  # rows by which a small basis grows
 _LINE = 64  # bytes of a cache line
 _buffers = threading.local()  # allocating a large block for every update costs more than the arithmetic in it

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from .basis import OrthonormalBasis, PFactors, principal_directions
 from .errors import ForgettingOverflowError, StateMismatchError
+from .products import product
 from .square_root import SquareRootCore
 from .truncation import ErrorBound, rank_within, slack_of, truncate
 
@@ -241,7 +242,7 @@ class FactoredInverse:
             return torch.mul(gradient, self._alpha, out=out)
         middle = self._middle if self._middle is not None else self._make_middle()
         if self._basis is None:
-            return torch.mm(gradient, middle, out=out)
+            return product(gradient, middle)
         q = self._basis.matrix
         if len(gradient) == 1:
             row = gradient[0]

@@ -2,6 +2,9 @@
 
 PyTorch's own products go to MKL, which uses half of what processors of other makers can do: 120 GFLOP/s where oneDNN
 reaches 260 (one thread of an AMD EPYC with AVX-512, torch 2.13). Both round alike, but not to the same last bit.
+
+oneDNN prepares for each new size (0.5 ms) and keeps what it has prepared. Where the size changes with every call and
+results are megabytes large, this keeps freed results from being used again: there, take PyTorch's product with ``out``.
 """
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ def product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
     work = left.shape[0] * left.shape[1] * right.shape[1]
     kinds = {left.dtype, right.dtype, torch.float32}
     derived = torch.is_grad_enabled() and (left.requires_grad or right.requires_grad)
-    if _linear is None or work < LEAST_WORK or left.device.type != "cpu" or len(kinds) > 1 or derived:
+    dense = right.is_contiguous() or right.T.is_contiguous()  # oneDNN takes a thousand times as long for a part of one
+    if _linear is None or work < LEAST_WORK or left.device.type != "cpu" or len(kinds) > 1 or derived or not dense:
         return left @ right if bias is None else torch.addmm(bias, left, right)
     multiplied: Tensor = _linear(left, right.T, bias, "none", [], "")
     return multiplied

@@ -37,6 +37,17 @@ def test_parts_of_larger_matrices_are_multiplied_as_they_are() -> None:
     assert torch.allclose(product(left, right), left.double().mm(right.double()).float(), atol=1e-4)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_part_of_a_larger_matrix_on_the_right_goes_to_pytorch(turned: bool) -> None:
+    """oneDNN would multiply it number by number, in a thousand times the time."""
+    whole = torch.randn(200, 300)
+    right = whole[:, :200].T if turned else whole[:, :200]
+    left = torch.randn(150, 200)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as record:
+        product(left, right)
+    assert "aten::mm" in {event.key for event in record.key_averages()}
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
 def test_other_precisions_are_kept(dtype: torch.dtype) -> None:
     left, right = torch.ones(128, 128, dtype=dtype), torch.ones(128, 128, dtype=dtype)

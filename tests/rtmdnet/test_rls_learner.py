@@ -8,7 +8,7 @@ from torch import nn
 
 from pytracking.tracker.rls_rtmdnet.params import RLSRtmdnetParams
 from pytracking.tracker.rls_rtmdnet.rls_learner import RLSDescent, RLSHeadLearner
-from pytracking.tracker.rtmdnet.descent import LayerStep, Momentum
+from pytracking.tracker.rtmdnet.descent import Momentum
 from pytracking.tracker.rtmdnet.frame_memory import FrameMemory, SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner
@@ -65,7 +65,7 @@ def test_equals_hooks_and_a_torch_optimizer():
     preconditioner = RLSPreconditioner(layers, delta=0.3)
     groups = [{"params": list(layer.parameters()), "lr": 3e-3 * (10 if layer is layers[2] else 1)} for layer in layers]
     optimizer = torch.optim.SGD(groups, lr=3e-3, momentum=0.9, weight_decay=5e-4)
-    descent = RLSDescent(learner.head, learner.params, [LayerStep.zeros(layer) for layer in layers])
+    descent = RLSDescent(learner.head, learner.params)
     descent.begin_stage(Momentum(learner.head.layers, learner.params.momentum), [], 8)
     generator = torch.Generator().manual_seed(3)
     for _ in range(8):

@@ -5,7 +5,7 @@ import torch
 
 from pytracking.tracker.rls_rtmdnet.params import RLSRtmdnetParams
 from pytracking.tracker.rls_rtmdnet.span_coordinates import SpanStage
-from pytracking.tracker.rtmdnet.descent import LayerStep, Momentum, PlainDescent, clip_together, joined
+from pytracking.tracker.rtmdnet.descent import LayerStep, Momentum, PlainDescent, clip_together
 from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead, LayerGradient
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner, LearningReport, Stage
@@ -23,7 +23,7 @@ class RLSHeadLearner(HeadLearner):
     _state: dict[str, float] | None = None  # of P since the last stage
 
     def _regular_descent(self) -> RLSDescent:
-        return RLSDescent(self.head, self.params, self._plain.buffers)  # one stage ends before another begins
+        return RLSDescent(self.head, self.params)
 
     @property
     def inverses(self) -> list[InverseCorrelation]:
@@ -53,8 +53,8 @@ class RLSDescent(PlainDescent):
 
     params: RLSRtmdnetParams
 
-    def __init__(self, head: ClassifierHead, params: RLSRtmdnetParams, buffers: list[LayerStep]) -> None:
-        super().__init__(head.layers, params, buffers)
+    def __init__(self, head: ClassifierHead, params: RLSRtmdnetParams) -> None:
+        super().__init__(head.layers, params)
         self.head = head
         budget = None if params.p_memory_mib is None else int(params.p_memory_mib * 2**20)
         self.inverses = [
@@ -83,7 +83,7 @@ class RLSDescent(PlainDescent):
             for each in samples:
                 each.derived.forget()  # coordinates in a Q that may now change
             return samples
-        self._span = SpanStage(self.layers[0], momentum.sums[0], first.factors())
+        self._span = SpanStage(self.layers[0], momentum.sums[0], first.factors(), mini_batches)
         self.head.layers = [self._span.layer, *self.layers[1:]]
         return [self._span.with_coordinates(each) for each in samples]
 
@@ -98,7 +98,7 @@ class RLSDescent(PlainDescent):
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient]) -> list[LayerStep]:
         params, direct = self.params, 0 if self._span is None else 1  # first of the layers multiplied directly
-        steps = joined(gradients[direct:], self.buffers[direct:])
+        steps = [LayerStep.of(gradient) for gradient in gradients[direct:]]
         if params.clip == "before":
             clip_together(steps, params.gradient_clip)
         for layer, inverse, gradient in zip(self.layers, self.inverses, gradients, strict=True):
@@ -108,7 +108,7 @@ class RLSDescent(PlainDescent):
         for step, layer, inverse in zip(steps, self.layers[direct:], self.inverses[direct:], strict=True):
             if decay:
                 step.add(layer, decay)
-            inverse.precondition(step.joined, out=step.joined)
+            inverse.precondition(step.whole, out=step.whole)
         if self._span is not None:
             factors, outputs = self.inverses[0].factors(), gradients[1].raw_inputs
             steps = [self._span.step(gradients[0], outputs, factors, decay), *steps]

@@ -8,6 +8,7 @@ from torch import Tensor
 from ltr.overlap import overlap
 from pytracking.tracker.rtmdnet.sampling import Range
 from pytracking.utils.boxes import from_cxcywh, to_cxcywh
+from rls_ext.products import product
 
 
 class BoxRegressor:
@@ -75,7 +76,7 @@ def ridge_regression(features: Tensor, targets: Tensor, penalty: float) -> Tenso
     """Minimises |X w - y|^2 + penalty |w|^2 through the smaller of the two Gram matrices, in double on the CPU."""
     count, dim = features.shape
     primal = dim <= count
-    gram = (features.T @ features if primal else features @ features.T).cpu().double()
+    gram = (product(features.T, features) if primal else product(features, features.T)).cpu().double()
     gram.diagonal().add_(penalty)
     right = (features.T @ targets if primal else targets).cpu().double()
     solution = torch.cholesky_solve(right, torch.linalg.cholesky(gram)).to(features)

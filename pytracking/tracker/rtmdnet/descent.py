@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import LayerGradient
 from pytracking.tracker.rtmdnet.params import RtmdnetParams
-from rls_ext.basis import aligned_length
+from rls_ext.products import product
 
 NORM_GUARD = 1e-6  # added to the norm before division, as torch.nn.utils.clip_grad_norm_ does
 
@@ -19,31 +19,28 @@ class LayerStep:
     """A change of one layer's weight and bias, as one matrix.
 
     Attributes:
-        whole: (o, width): a column per input, then the bias, then zeros that fill rows up to whole cache lines.
-        inputs: the layer's number of inputs d.
+        whole: [weight | bias], (o, d + 1).
     """
 
     whole: Tensor
-    inputs: int
 
     @classmethod
     def zeros(cls, layer: nn.Linear) -> LayerStep:
         """No change, in memory of its own."""
-        width = aligned_length(layer.in_features + 1, layer.weight.dtype)
-        return cls(layer.weight.new_zeros(layer.out_features, width), layer.in_features)
+        return cls(layer.weight.new_zeros(layer.out_features, layer.in_features + 1))
+
+    @classmethod
+    def of(cls, gradient: LayerGradient) -> LayerStep:
+        """The gradient of a layer's weight and bias, which is the weight of one more input: a constant 1."""
+        return cls(product(gradient.outputs.T, with_constant(gradient.inputs)))
 
     @property
     def weight(self) -> Tensor:  # (o, d)
-        return self.whole[:, : self.inputs]
+        return self.whole[:, :-1]
 
     @property
     def bias(self) -> Tensor:  # (o,)
-        return self.whole[:, self.inputs]
-
-    @property
-    def joined(self) -> Tensor:
-        """[weight | bias], (o, d + 1)."""
-        return self.whole[:, : self.inputs + 1]
+        return self.whole[:, -1]
 
     def add(self, layer: nn.Linear, factor: float) -> None:
         """Adds a multiple of a layer's weight and bias."""
@@ -80,18 +77,11 @@ class Momentum:
 
 
 class PlainDescent:
-    """The gradient, clipped, plus the decay of the weights.
+    """The gradient, clipped, plus the decay of the weights."""
 
-    Args:
-        buffers: memory for the steps, used again for every mini-batch; new memory by default.
-    """
-
-    def __init__(
-        self, layers: list[nn.Linear], params: RtmdnetParams, buffers: list[LayerStep] | None = None
-    ) -> None:
+    def __init__(self, layers: list[nn.Linear], params: RtmdnetParams) -> None:
         self.layers = layers
         self.params = params
-        self.buffers = buffers or [LayerStep.zeros(layer) for layer in layers]
         self.momentum = Momentum(layers, params.momentum)
 
     def begin_stage(self, momentum: Momentum, samples: list[SampleSet], mini_batches: int) -> list[SampleSet]:
@@ -119,8 +109,8 @@ class PlainDescent:
 
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient]) -> list[LayerStep]:
-        """The steps of all layers for one mini-batch; the next call overwrites them."""
-        steps = joined(gradients, self.buffers)
+        """The steps of all layers for one mini-batch."""
+        steps = [LayerStep.of(gradient) for gradient in gradients]
         clip_together(steps, self.params.gradient_clip)
         self._add_decay(steps)
         return steps
@@ -130,12 +120,9 @@ class PlainDescent:
             step.add(layer, self.params.weight_decay)
 
 
-def joined(gradients: list[LayerGradient], out: list[LayerStep]) -> list[LayerStep]:
-    """The gradients of weights and biases, written to ``out``."""
-    for gradient, step in zip(gradients, out, strict=True):
-        torch.mm(gradient.outputs.T, gradient.inputs, out=step.weight)
-        torch.sum(gradient.outputs, dim=0, out=step.bias)
-    return out
+def with_constant(inputs: Tensor) -> Tensor:
+    """A layer's inputs (n, d) and, as another one, a constant 1: (n, d + 1)."""
+    return nn.functional.pad(inputs, (0, 1), value=1.0)
 
 
 def clip_together(steps: list[LayerStep], limit: float) -> Tensor:

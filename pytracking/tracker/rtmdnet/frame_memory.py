@@ -21,7 +21,7 @@ class DerivedColumns:
 
     def forget(self) -> None:
         """Nothing is known any more."""
-        self.known = [0] * len(self.known)
+        self.known, self.values = [0] * len(self.known), None
 
 
 @dataclass(frozen=True, slots=True)

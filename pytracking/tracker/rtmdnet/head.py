@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from rls_ext.products import product
+
 
 @dataclass(frozen=True, slots=True)
 class LayerGradient:
@@ -47,17 +49,17 @@ class ClassifierHead:
     @torch.no_grad()
     def scores_and_first_outputs(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Each sample's target logit (n,), without dropout, and the rectified outputs of the first layer (n, o)."""
-        first = hidden = torch.relu_(self.layers[0](features))
+        first = hidden = torch.relu_(outputs_of(self.layers[0], features))
         for layer in self.layers[1:-1]:
-            hidden = torch.relu_(layer(hidden))
+            hidden = torch.relu_(outputs_of(layer, hidden))
         return torch.addmv(self.layers[-1].bias[1], hidden, self.layers[-1].weight[1]), first
 
     @torch.no_grad()
     def logits(self, features: Tensor) -> Tensor:
         """Background and target logit of each sample, (n, 2), without dropout."""
         for layer in self.layers[:-1]:
-            features = torch.relu_(layer(features))
-        return self.layers[-1](features)
+            features = torch.relu_(outputs_of(layer, features))
+        return outputs_of(self.layers[-1], features)
 
     @torch.no_grad()
     def gradients(
@@ -81,9 +83,9 @@ class ClassifierHead:
             kept.append(hidden if mask is None else hidden * mask)
             masks.append(mask)
             if number == 0 and known is not None:
-                hidden = torch.cat([torch.relu_(layer(features[: len(features) - len(known)])), known])
+                hidden = torch.cat([torch.relu_(outputs_of(layer, features[: len(features) - len(known)])), known])
                 continue
-            hidden = layer(kept[-1])
+            hidden = outputs_of(layer, kept[-1])
             if number < len(self.layers) - 1:
                 hidden = torch.relu_(hidden)
         loss = nn.functional.cross_entropy(hidden, labels)
@@ -94,7 +96,7 @@ class ClassifierHead:
         for number in reversed(range(len(self.layers))):
             gradients.append(LayerGradient(kept[number], raw[number], outputs))
             if number > 0:
-                outputs = outputs @ self.layers[number].weight * (raw[number] > 0)
+                outputs = product(outputs, self.layers[number].weight) * (raw[number] > 0)
                 if masks[number] is not None:
                     outputs *= masks[number]
         return gradients[::-1], loss
@@ -103,3 +105,7 @@ class ClassifierHead:
         draws = torch.rand(hidden.shape, generator=self.generator, dtype=torch.float32)
         return (draws >= self.dropout).to(device=hidden.device, dtype=hidden.dtype) / (1 - self.dropout)
 
+
+def outputs_of(layer: nn.Linear, inputs: Tensor) -> Tensor:
+    """A layer's outputs (n, o) for inputs (n, d)."""
+    return product(inputs, layer.weight.T, layer.bias)

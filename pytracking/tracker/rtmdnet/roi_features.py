@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from ltr.models.tracking.mdnet import MDNet
-from ltr.ops.minimal_filtering import FastConvolutions
 from pytracking.tracker.rtmdnet.scene import SceneGeometry, Scenes, crop_scenes, regions_in_scenes
 
 REGIONS_AT_ONCE = 512  # of 7 x 7 cells before pooling: 50 MiB with 512 channels, and as much for each step of sampling
@@ -26,7 +25,6 @@ class RoIFeatures:
         self.geometry = geometry
         self.scenes_per_batch = scenes_per_batch
         self.device = next(network.parameters()).device
-        self.feature_map = FastConvolutions([network.layers.conv1, network.layers.conv2, network.layers.conv3])
 
     def image(self, frame: np.ndarray) -> Tensor:
         """A frame (h, w, 3), RGB uint8, as a float tensor (3, h, w) on the network's device."""
@@ -45,7 +43,7 @@ class RoIFeatures:
                 continue
             crop_size = int(scenes.crop_sizes[part[0], 0]), int(scenes.crop_sizes[part[0], 1])
             crops = crop_scenes(image, scenes.boxes[part], crop_size)
-            maps = self.feature_map(self.network.normalise(crops))
+            maps = self.network.feature_map(self.network.normalise(crops))
             local = regions[wanted]
             local[:, 0] = np.searchsorted(part, owner[wanted])
             rois = torch.from_numpy(local).to(device=self.device, dtype=torch.float32)
