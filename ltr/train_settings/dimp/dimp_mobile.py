@@ -22,6 +22,7 @@ from ltr.data.feature_cache import BackboneFeatures, CachePart, FeatureCache, bu
 from ltr.data.processing import DimpExamples, DimpProcessing
 from ltr.data.sampler import ExampleSampler
 from ltr.dataset.base import VideoDataset
+from ltr.dataset.clips import Clips
 from ltr.dataset.coco import coco_parts
 from ltr.dataset.jhmdb import JhmdbClips
 from ltr.dataset.masks import MaskVideos
@@ -32,7 +33,7 @@ from ltr.dataset.synthetic import SyntheticVideos
 from ltr.models.tracking.dimpnet import DiMPNet, dimpnet_mobile
 from ltr.trainers.plan import RunOptions, TrainingPlan, cosine_decay
 
-GEOMETRY = CropGeometry(output_side=192, search_area=4.5)
+GEOMETRY = CropGeometry(output_side=208, search_area=4.0)
 CACHED = ["layer2"]  # the deepest map that training does not change
 NETWORK = {
     "taps": {"layer2": "6", "layer3": "13"},
@@ -42,7 +43,7 @@ NETWORK = {
     "iou_inter_dim": [128, 128],
     "iou_reference_dim": 64,
 }
-LABEL_SIGMA = 0.67  # cells: a quarter of the target's side
+LABEL_SIGMA = 0.81  # cells: a quarter of the target's side
 TRAIN_FRAMES, TEST_FRAMES, MAX_GAP = 2, 2, 40
 PROCESSING = DimpProcessing(
     geometry=GEOMETRY,
@@ -58,7 +59,7 @@ PROCESSING = DimpProcessing(
 #: what the tracker does differently on this network than on the published ones, see docs/training.md
 TRACKER = {
     "image_sample_size": 208,
-    "search_area_scale": 4.0,  # closer than in training: boxes fit better
+    "search_area_scale": 4.0,
     "num_init_random_boxes": 4,  # five boxes of four steps: less time than ten of five, overlaps within 0.003
     "box_refinement_iter": 4,
     "box_refinement_space": "edges",
@@ -79,7 +80,7 @@ class Amounts:
     """How much of everything."""
 
     part_size: int = 1000  # examples of each part of the cache
-    parts: int = 24
+    parts: int = 20
     validation_size: int = 400  # examples of held-out videos, for the log alone
     epochs: int = 3
     batch_size: int = 16
@@ -176,13 +177,13 @@ def _sources() -> dict[VideoDataset, float]:
     voc = VocStills(stills)
     birds = [CubStills(path.parent) for path in sorted(stills.glob("**/bounding_boxes.txt"))]
     return {
-        voc: 0.38,
+        voc: 0.34,
         coco_parts(stills): 0.08,
-        **dict.fromkeys(birds, 0.04),
+        **dict.fromkeys(birds, 0.03),
         VocStills(stills, parts=True): 0.06,
-        StillParts(voc): 0.12,
-        JhmdbClips(training_path("jhmdb_path")): 0.1,
-        MaskVideos(training_path("davis_path"), without=read_split("davis_held_out")): 0.22,
+        StillParts(voc): 0.13,
+        JhmdbClips(training_path("jhmdb_path")): 0.08,
+        Clips(training_path("clips_path"), without=read_split("davis_held_out")): 0.28,
     }
 
 
