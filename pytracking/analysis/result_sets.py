@@ -11,9 +11,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from ltr.errors import UserError
-from pytracking.evaluation.results import ResultFileError, boxes_file, scores_file, times_file
+from pytracking.evaluation.results import (
+    ResultFileError,
+    boxes_file,
+    check_length,
+    parse_boxes,
+    scores_file,
+    times_file,
+)
 from pytracking.evaluation.run_folders import list_runs, parameter_folders
+from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
 from pytracking.utils.names import unknown_name_message
 
@@ -58,6 +68,13 @@ class Run:
 
     def boxes(self, sequence_name: str) -> bytes | None:
         return self.read(boxes_file(self.path, sequence_name).name)
+
+    def checked_boxes(self, sequence: Sequence) -> np.ndarray:
+        """Boxes (n, 4), one per frame; ResultFileError if there are none, or another number."""
+        source, data = self.source(sequence.name), self.boxes(sequence.name)
+        if data is None:
+            raise ResultFileError(f"{source}: no such file")
+        return check_length(parse_boxes(data, source), source, len(sequence))
 
     def times(self, sequence_name: str) -> bytes | None:
         return self.read(times_file(self.path, sequence_name).name)

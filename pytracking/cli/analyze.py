@@ -26,6 +26,7 @@ from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.evaluation.reference import RESULTS_FORM, join_words
 from pytracking.evaluation.run_folders import parameter_folders
 from pytracking.utils.files import write_text
+from pytracking.utils.names import file_stem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     evaluation = _evaluate(args, results, sequences, rows)
     status = _show(_tables(args, evaluation, rows), args)
     if args.plots is not None:
-        stem = _file_stem(args.name or args.dataset) + ("_hard" if args.hard else "")
+        stem = file_stem(args.name or args.dataset) + ("_hard" if args.hard else "")
         for path in save_plots(evaluation, stem, args.plots or KINDS):
             print(f"plot: {path}")
     return status
@@ -142,7 +143,3 @@ def _list_results(root: Path) -> int:
     if not found:
         print(f"no results in {root}; `pytracking run` makes some", file=sys.stderr)
     return 0 if found else 2
-
-
-def _file_stem(name: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name).strip("_")

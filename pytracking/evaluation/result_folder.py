@@ -41,8 +41,7 @@ from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
 from pytracking.evaluation.tracking import SequenceOutput
 from pytracking.utils.files import HAS_LOCKS, lock, locked, open_lock, remove_stale_temporaries
-
-SHOWN = 10  # entries of a long list in a message
+from pytracking.utils.names import shortened
 
 
 class FolderRun:
@@ -105,12 +104,13 @@ class FolderRun:
         write_record(self.folder, self._record)
 
     def _replace(self, results: list[str], problems: list[str], *, whole_folder: bool) -> None:
+        listed = ", ".join(shortened(sorted(results)))
         if results and not self._overwrite:
             others = set(results) - {sequence.name for sequence in self._sequences}
             raise ChangedRunError(
                 f"the results in {self.folder} are not this run's:\n  "
-                + "\n  ".join(_shortened(problems))
-                + f"\nNothing was changed. Concerned: {_listed(results)} ({len(results)} in all"
+                + "\n  ".join(shortened(problems))
+                + f"\nNothing was changed. Concerned: {listed} ({len(results)} in all"
                 + (f", {len(others)} of sequences that this run does not compute)." if others else ").")
                 + "\nGive --runid N or another --results_path to write elsewhere, or --overwrite to move them to the\n"
                 + "folder's subfolder 'replaced'."
@@ -118,12 +118,12 @@ class FolderRun:
         if whole_folder and not lock(self._running, exclusive=True, wait=False):
             raise ChangedRunError(
                 f"another run is at work in {self.folder}, with other settings:\n  "
-                + "\n  ".join(_shortened(problems))
+                + "\n  ".join(shortened(problems))
                 + "\nWait for its end, or give --runid N to write elsewhere."
             )
         if results:
             target = move_away(self.folder, results)
-            self.notes.append(f"moved to {target}: {_listed(results)} ({len(results)} in all)")
+            self.notes.append(f"moved to {target}: {listed} ({len(results)} in all)")
         lock(self._running, exclusive=False)
 
 
@@ -183,11 +183,3 @@ def move_away(folder: Path, results: Iterable[str]) -> Path:
                 file(target, name).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(source, file(target, name))
     return target
-
-
-def _shortened(lines: list[str]) -> list[str]:
-    return lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"and {len(lines) - SHOWN} more"]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(_shortened(sorted(names)))

@@ -149,6 +149,13 @@ def is_complete(folder: str | Path, sequence_name: str, frames: int) -> bool:
         return False
 
 
+def check_length(rows: np.ndarray, source: str | Path, frames: int) -> np.ndarray:
+    """The rows of a result file, if there is one per frame; ResultFileError otherwise."""
+    if len(rows) != frames:
+        raise ResultFileError(f"{source}: {len(rows)} rows for {frames} frames")
+    return rows
+
+
 def _read_bytes(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()

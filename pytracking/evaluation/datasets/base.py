@@ -18,6 +18,7 @@ import numpy as np
 from ltr.errors import UserError
 from ltr.sequence_files import IMAGE_SUFFIXES, NumberFileError, move_to_zero, numbered_rows, parse_table
 from pytracking.evaluation.sequence import Sequence, SequenceError, SequenceList
+from pytracking.utils.names import shortened
 
 LISTS = Path(__file__).with_name("lists")
 SHOWN_PROBLEMS = 12  # of an incomplete download; the rest is counted
@@ -75,9 +76,8 @@ def build_all(
         except (MissingPartError, SequenceError) as error:
             problems.append(str(error))
     if problems or not count:
-        shown = "\n  ".join(problems[:SHOWN_PROBLEMS]) or "no sequence at all"
-        rest = f"\n  ... and {len(problems) - SHOWN_PROBLEMS} more" if len(problems) > SHOWN_PROBLEMS else ""
-        message = f" in '{root}': {len(problems)} of {count} sequences are missing or incomplete:\n  {shown}{rest}"
+        shown = "\n  ".join(shortened(problems, SHOWN_PROBLEMS)) or "no sequence at all"
+        message = f" in '{root}': {len(problems)} of {count} sequences are missing or incomplete:\n  {shown}"
         raise IncompleteDatasetError(dataset, message, layout, sequences, count)
     return sequences
 

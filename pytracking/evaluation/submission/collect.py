@@ -1,6 +1,7 @@
 """Results of whole runs, checked before anything is packed."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 from pytracking.evaluation.results import (
     ResultFileError,
     boxes_file,
+    check_length,
     read_boxes,
     read_scores,
     read_times,
@@ -17,8 +19,7 @@ from pytracking.evaluation.results import (
 )
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.submission.archive import SubmissionError
-
-SHOWN_PROBLEMS = 10
+from pytracking.utils.names import shortened
 
 
 @dataclass(frozen=True)
@@ -39,24 +40,17 @@ def collect(run: Path, sequences: list[Sequence], *, need_times: bool = False) -
         except ResultFileError as error:
             problems.append(str(error))
     if problems:
-        shown = "\n  ".join(problems[:SHOWN_PROBLEMS])
-        more = f"\n  ... and {len(problems) - SHOWN_PROBLEMS} more" if len(problems) > SHOWN_PROBLEMS else ""
-        raise SubmissionError(f"{len(problems)} of {len(sequences)} sequences cannot be packed:\n  {shown}{more}")
+        shown = "\n  ".join(shortened(problems))
+        raise SubmissionError(f"{len(problems)} of {len(sequences)} sequences cannot be packed:\n  {shown}")
     return results
 
 
 def _read(run: Path, sequence: Sequence, need_times: bool) -> SequenceResult:
-    path = boxes_file(run, sequence.name)
-    boxes = read_boxes(path)
-    if len(boxes) != len(sequence):
-        raise ResultFileError(f"{path}: {len(boxes)} rows for {len(sequence)} frames")
-    times = scores = None
-    if need_times or times_file(run, sequence.name).exists():
-        times = read_times(times_file(run, sequence.name))
-        if len(times) != len(sequence):
-            raise ResultFileError(f"{times_file(run, sequence.name)}: {len(times)} rows for {len(sequence)} frames")
-    if scores_file(run, sequence.name).exists():
-        scores = read_scores(scores_file(run, sequence.name))
-        if len(scores) != len(sequence):
-            raise ResultFileError(f"{scores_file(run, sequence.name)}: {len(scores)} rows for {len(sequence)} frames")
-    return SequenceResult(boxes, times, scores)
+    def checked(path: Path, read: Callable[[Path], np.ndarray], needed: bool) -> np.ndarray | None:
+        return check_length(read(path), path, len(sequence)) if needed or path.exists() else None
+
+    return SequenceResult(
+        checked(boxes_file(run, sequence.name), read_boxes, True),
+        checked(times_file(run, sequence.name), read_times, need_times),
+        checked(scores_file(run, sequence.name), read_scores, False),
+    )
