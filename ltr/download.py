@@ -25,9 +25,7 @@ class DownloadError(UserError, OSError):
 def download(
     url: str, target: Path, *, sha256: str | None = None, size: int | None = None, timeout: float = 30
 ) -> None:
-    """Downloads ``url`` to ``target``.
-
-    What arrived of an interrupted download stays in ``<target>.part`` and is continued by the next call.
+    """Downloads ``url`` to ``target``; what arrived of an interrupted download stays in ``<target>.part`` for the next.
 
     Args:
         sha256: expected digest or its first digits.
@@ -35,7 +33,6 @@ def download(
 
     Raises:
         DownloadError: no connection, a web page instead of a file, an interrupted transfer, or another file.
-        OSError: naming the file that the disk did not take.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")

@@ -35,11 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find_experiment(module_name: str, name: str) -> Callable[[], tuple[list[Tracker], SequenceList]]:
-    """The function of an experiment.
-
-    Raises:
-        UserError: if it does not exist; the message lists what does.
-    """
+    """The function of an experiment; a UserError lists what there is."""
     found = experiments_by_module()
     if module_name not in found:
         raise UserError(unknown_name_message("module with experiments called", module_name, list(found)))

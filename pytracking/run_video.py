@@ -154,11 +154,7 @@ def _box_chooser(boxes: Sequence[Any] | None, show: bool) -> Callable[[np.ndarra
 
 
 def parse_changes(args: argparse.Namespace, first_id: int) -> dict[int, Changes]:
-    """What ``--box_at`` and ``--remove_at`` say, by 0-based frame; ids go on from ``first_id``.
-
-    Raises:
-        UserError: if a target comes before the first frame, or one is removed that is not there.
-    """
+    """What ``--box_at`` and ``--remove_at`` say, by 0-based frame; ids go on from ``first_id``."""
     changes: dict[int, Changes] = {}
     came = dict.fromkeys(range(1, first_id), args.start)
     for target, (frame, *box) in enumerate(args.box_at, first_id):

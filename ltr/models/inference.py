@@ -12,9 +12,7 @@ Norms = (nn.BatchNorm1d, nn.BatchNorm2d)
 def fold_norm(layer: nn.Conv2d | nn.Linear, norm: nn.Module) -> tuple[Tensor, Tensor]:
     """Weight and bias of one layer that does the work of a convolution (or linear layer) and the batch norm after it.
 
-    Args:
-        layer: left as it is.
-        norm: a batch norm, used with its running statistics; or an identity, after folding.
+    The layer is left as it is; the norm is used with its running statistics, or is an identity after folding.
     """
     weight = layer.weight.detach()
     bias = weight.new_zeros(len(weight)) if layer.bias is None else layer.bias.detach()

@@ -114,13 +114,9 @@ def as_result_sets(trackers: Iterable[Tracker | ResultSet], *, merge: bool = Tru
 
 
 def find_results(spec: str, results_path: Path) -> ResultSet:
-    """Results on disk by ``[NAME=]tracker/param[@network][#RUNS]``.
+    """Results on disk by ``[NAME=]tracker/param[@network][#RUNS]``; a FileNotFoundError says what there is instead.
 
     RUNS is ``all`` (default: every numbered run, or the one without number), or numbers like ``0-4`` or ``0,2``.
-
-    Raises:
-        FileNotFoundError: if there are none; the message says what there is.
-        UserError: if the spec cannot be read.
     """
     match = SPEC.fullmatch(spec)
     if match is None:

@@ -34,19 +34,13 @@ Cell = str | int | Number
 
 @dataclass
 class Table:
-    """Rows under a header.
-
-    Args:
-        rows: cells; the first of each row is its name.
-        notes: lines below, e.g. the evaluator rule.
-        best: columns whose largest number LaTeX and Markdown print bold.
-    """
+    """Rows under a header."""
 
     title: str
     header: Sequence[str]
-    rows: list[Sequence[Cell]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    best: Sequence[str] = ()
+    rows: list[Sequence[Cell]] = field(default_factory=list)  # the first cell of each is its name
+    notes: list[str] = field(default_factory=list)  # lines below, e.g. the evaluator rule
+    best: Sequence[str] = ()  # columns whose largest number LaTeX and Markdown print bold
 
     def render(self, style: str = "text") -> str:
         """The table in one of ``FORMATS``."""

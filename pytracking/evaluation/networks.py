@@ -34,12 +34,7 @@ class Weights:
 
 
 def find_network(params: TrackerParams, label: str, network: str | None = None, strict: bool = False) -> Weights:
-    """The network that parameters lead to; see :func:`pytracking.evaluation.parameters.resolve_parameters`.
-
-    Raises:
-        MissingWeightsError: if it is not on this machine.
-        UserError: if two networks are asked for, or the tracker takes none.
-    """
+    """The network that parameters lead to, see ``resolve_parameters``; MissingWeightsError if it is not here."""
     stated_by_user = params.provenance.get("weights") == "user"
     if network is not None and stated_by_user:
         raise UserError(f"{label}: two networks are asked for, '{network}' and weights='{params.weights}'; give one")

@@ -58,11 +58,7 @@ def result_names(folder: str | Path) -> list[str]:
 
 
 def write_boxes(path: str | Path, boxes: np.ndarray) -> None:
-    """Writes boxes (n, 4) atomically.
-
-    Raises:
-        ResultFileError: if a box is not finite, before anything is written.
-    """
+    """Writes boxes (n, 4) atomically; a ResultFileError, before anything is written, if one is not finite."""
     boxes = np.asarray(boxes, dtype=np.float64)
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise ResultFileError(f"{path}: boxes must have shape (n, 4), got {boxes.shape}")
@@ -73,20 +69,12 @@ def write_boxes(path: str | Path, boxes: np.ndarray) -> None:
 
 
 def read_boxes(path: str | Path) -> np.ndarray:
-    """Boxes of a result file as float64 (n, 4).
-
-    Raises:
-        ResultFileError: if the file is missing or empty, or a line is not four finite numbers of a box.
-    """
+    """Boxes of a result file as float64 (n, 4); a ResultFileError names the file and the line that is no box."""
     return parse_boxes(_read_bytes(path), path)
 
 
 def parse_boxes(data: bytes, source: str | Path) -> np.ndarray:
-    """Boxes of a result file's content as float64 (n, 4); ``source`` names the file in messages.
-
-    Raises:
-        ResultFileError: if a line is not four finite numbers, or a width or height is negative.
-    """
+    """Boxes of a result file's content as float64 (n, 4); ``source`` names the file in a ResultFileError."""
     boxes = _parse_table(data, source, columns=4)
     negative = np.flatnonzero((boxes[:, 2:] < 0).any(axis=1))
     if negative.size:

@@ -77,9 +77,6 @@ def run_dataset(
     (:mod:`pytracking.evaluation.result_folder`).
 
     Args:
-        dataset: the sequences.
-        trackers: the trackers.
-        debug: the trackers' debug level.
         threads: number of worker processes; 0 runs in this process.
         visdom_info: taken and not used, so that calls written for pytracking run.
         rerun: compute everything again, with the settings that the results there have.

@@ -89,11 +89,7 @@ class Tracker:
         return load_parameters(self.name, self.parameter_name)
 
     def get_parameters(self, overrides: dict[str, Any] | None = None) -> Any:
-        """The parameters that really run: the file's, a user's, the network's, and where each comes from.
-
-        Raises:
-            UnknownParameterError: if an override names a parameter that does not exist.
-        """
+        """The parameters that really run: the file's, a user's, the network's, and where each comes from."""
         return copy.copy(self.with_overrides(overrides)._resolve()[0])
 
     def with_overrides(self, overrides: dict[str, Any] | None) -> Tracker:

@@ -27,12 +27,9 @@ class ImageReadError(UserError, OSError):
 
 
 def read_image(path: str | Path) -> np.ndarray:
-    """Reads an image as RGB uint8 (h, w, 3).
+    """Reads an image as RGB uint8 (h, w, 3); ImageReadError if it is missing, truncated, or no image.
 
     Grey images are repeated over three channels, 16-bit images keep their upper byte, an alpha channel is dropped.
-
-    Raises:
-        ImageReadError: if the file is missing, truncated, or not an image.
     """
     path = Path(path)
     try:

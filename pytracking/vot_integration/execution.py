@@ -98,11 +98,7 @@ class VotTaskRunner:
 
 
 def open_workspace(folder: str | Path) -> Workspace:
-    """Loads a workspace without ever downloading.
-
-    Raises:
-        WorkspaceError: if the folder is none, or has no sequences.
-    """
+    """Loads a workspace without ever downloading; WorkspaceError if the folder is none, or has no sequences."""
     require_toolkit()
     folder = Path(folder).expanduser().resolve()
     if not is_workspace(folder):

@@ -67,9 +67,6 @@ def run_workspace(
             a real-time limit are run one sequence at a time, because neighbours would slow the tracker down.
         timeout: seconds after which an in-process worker that hangs in one call is ended; a TraX tracker has its
             time-out in ``trackers.ini``.
-
-    Raises:
-        WorkspaceError: if the workspace, a tracker or an experiment does not exist.
     """
     if engine not in ENGINES:
         raise UserError(unknown_name_message("engine", engine, ENGINES))

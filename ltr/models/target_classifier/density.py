@@ -37,21 +37,13 @@ def _log_sum_exp(flat: Tensor, extra_logit: float | None) -> Tensor:
 
 @dataclass(slots=True)
 class DensityObjective(FilterObjective):
-    """The loss above. As published, the gradient is that of the data term and of *half* the regularisation.
+    """The loss above. As published, the gradient is that of the data term and of *half* the regularisation."""
 
-    Attributes:
-        features: (S, N, C, H, W).
-        label: y (S, N, H', W').
-        sample_weight: q, expands to (S, N, 1, 1).
-        regularisation: reg, a tensor of one element.
-        extra_logit: see :func:`softmax_over_cells`.
-    """
-
-    features: Tensor
-    label: Tensor
-    sample_weight: Tensor
-    regularisation: Tensor
-    extra_logit: float | None = None
+    features: Tensor  # (S, N, C, H, W)
+    label: Tensor  # y (S, N, H', W')
+    sample_weight: Tensor  # q, expands to (S, N, 1, 1)
+    regularisation: Tensor  # (1,) reg
+    extra_logit: float | None = None  # see softmax_over_cells
 
     @property
     def sample_weights(self) -> Tensor:

@@ -87,18 +87,9 @@ class FilterOptimizer(nn.Module):
         num_iter: int | None = None,
         trace: OptimizerTrace | None = None,
     ) -> Tensor:
-        """Steepest descent from ``filters`` (S, C, k, k).
+        """Steepest descent from ``filters`` (S, C, k, k), ``num_iter`` steps or the constructor's number.
 
-        Args:
-            filters: where to start.
-            features: as in :meth:`objective`.
-            boxes: as in :meth:`objective`.
-            sample_weight: as in :meth:`objective`.
-            num_iter: steps; the constructor's number where it is None.
-            trace: filled with every iterate and its loss (differentiable in training).
-
-        Returns:
-            The filters after the last step.
+        Samples are those of :meth:`objective`; ``trace`` is filled with every iterate and its loss (differentiable).
         """
         problem = self.objective(features, boxes, filters.shape[-1], sample_weight)
         scores = problem.scores(filters)

@@ -132,9 +132,7 @@ def annotated_range(name: str, boxes: np.ndarray, first: int, last: int, source:
 def read_numbers(path: Path, columns: int | tuple[int, ...]) -> np.ndarray:
     """Numbers of a text file (commas, tabs, semicolons or spaces between them), as float64 (n, columns).
 
-    Raises:
-        MissingPartError: if the file does not exist.
-        SequenceError: naming file and line, if a line does not have the right number of numbers.
+    A MissingPartError says that there is no such file, a SequenceError which line has another number of numbers.
     """
     try:
         return parse_table(path.read_bytes(), path, columns)
@@ -145,11 +143,7 @@ def read_numbers(path: Path, columns: int | tuple[int, ...]) -> np.ndarray:
 
 
 def read_regions(path: Path, origin: int = 0) -> list[tuple[float, ...]]:
-    """VOT's regions, counted from 0: per line a box or the corners of a polygon, as many as it has.
-
-    Raises:
-        SequenceError: naming file and line of what is neither.
-    """
+    """VOT's regions, counted from 0: per line a box or a polygon's corners; a SequenceError names other lines."""
     regions = []
     try:
         for number, row in numbered_rows(path.read_bytes(), path):

@@ -20,11 +20,7 @@ PROBED_SAMPLES = 2  # the loss is looked at on these alone: every sample shows a
 
 
 class UpdateGuard:
-    """Keeps a sequence's last good filter.
-
-    Args:
-        remedy: which parameter to change, for the warning.
-    """
+    """Keeps a sequence's last good filter; ``remedy``, for the warning, says which parameter to change."""
 
     def __init__(self, remedy: str) -> None:
         self._rejections = RejectedUpdates(remedy)

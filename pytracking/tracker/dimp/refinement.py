@@ -23,16 +23,7 @@ class BoxRefiner:
         self.params = params
 
     def __call__(self, box: np.ndarray, overlap: LocalIoU, generator: torch.Generator) -> np.ndarray | None:
-        """Refines ``[x, y, w, h]``.
-
-        Args:
-            box: where the classifier found the target, with the target's last size.
-            overlap: the target's IoU-Net on this patch.
-            generator: of the random boxes.
-
-        Returns:
-            The refined box, or None where every box became too elongated.
-        """
+        """The box ``[x, y, w, h]`` refined by the target's IoU-Net on this patch; None where all are too elongated."""
         params = self.params
         boxes = jittered_boxes(
             box.astype(overlap.dtype),
@@ -71,11 +62,7 @@ def jittered_boxes(
 
 
 class PixelSpace:
-    """Boxes ``x, y, w, h`` (n, 4) as they are.
-
-    Args:
-        boxes: (n, 4), before they move.
-    """
+    """Boxes ``x, y, w, h`` (n, 4) as they are; made from the boxes before they move."""
 
     def __init__(self, boxes: np.ndarray) -> None:
         self.unit = boxes[0, 2:]  # the first box's size
@@ -139,12 +126,9 @@ def climb(
     *,
     undo: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gradient ascent of every box on its own.
+    """Gradient ascent of every box (n, 4) on its own.
 
     Args:
-        boxes: (n, 4).
-        overlap: values and gradients of boxes.
-        iterations: at least one.
         step_length: for all coordinates, or one for positions and one for sizes.
         decay: factor on the step length: after each iteration, or as ``undo`` says.
         space: see the module's text.
