@@ -10,6 +10,7 @@ import numpy as np
 from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.evaluation.targets import TargetGroup
 from pytracking.evaluation.tracker import Tracker
+from pytracking.utils.notices import plain_warnings
 from pytracking.utils.threads import own_torch_threads
 
 
@@ -29,7 +30,8 @@ class TrackerHandle:
         self.spec = Tracker(name, param, network=network, strict_weights=strict_weights, overrides=overrides)
         self.seed = seed
         self.seconds = 0.0  # inside the tracker, for the last frame
-        self._tracker = self.spec.create_tracker()
+        with plain_warnings():
+            self._tracker = self.spec.create_tracker()
         self._loop = FrameLoop(self._tracker)
 
     def __repr__(self) -> str:

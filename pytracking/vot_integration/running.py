@@ -11,10 +11,9 @@ from vot.tracker import Tracker
 from vot.workspace import Workspace
 
 from ltr.errors import UserError
+from pytracking.evaluation.running import outcomes_of
 from pytracking.evaluation.tasks import Outcome
-from pytracking.evaluation.workers import WorkerPool
 from pytracking.utils.names import unknown_name_message
-from pytracking.utils.threads import threads_of_each
 from pytracking.vot_integration.execution import ENGINES, VotTask, VotTaskRunner, open_workspace, write_log
 from pytracking.vot_integration.workspace import DEFAULT_TIMEOUT, WorkspaceError
 
@@ -126,13 +125,7 @@ def chosen_experiments(workspace: Workspace, names: Iterable[str]) -> list[Exper
 
 
 def _outcomes(tasks: list[VotTask], workers: int) -> Iterator[Outcome]:
-    if workers == 0 or not tasks:
-        runner = VotTaskRunner()
-        yield from (runner.run(task) for task in tasks)
-        return
-    workers = min(workers, len(tasks))
-    with WorkerPool(workers, threads_of_each(workers), VotTaskRunner) as pool:
-        yield from pool.run(tasks, lambda task, frames: None)
+    return outcomes_of(tasks, workers, lambda task, frames: None, VotTaskRunner)
 
 
 def _note(outcome: Outcome, report: VotRunReport) -> None:
