@@ -16,33 +16,27 @@ from ltr.models.bbreg import Ascent, LocalIoU
 from pytracking.tracker.dimp.params import DimpParams, RefinementSpace
 
 
-class BoxRefiner:
-    """Moves a box, and random ones around it, uphill; the best ones are averaged. Boxes are in patch pixels."""
+def refine_box(
+    box: np.ndarray, overlap: LocalIoU, params: DimpParams, generator: torch.Generator
+) -> np.ndarray | None:
+    """Moves a box ``[x, y, w, h]`` in patch pixels, and random ones around it, uphill; the best ones are averaged.
 
-    def __init__(self, params: DimpParams) -> None:
-        self.params = params
-
-    def __call__(self, box: np.ndarray, overlap: LocalIoU, generator: torch.Generator) -> np.ndarray | None:
-        """The box ``[x, y, w, h]`` refined by the target's IoU-Net on this patch; None where all are too elongated."""
-        params = self.params
-        boxes = jittered_boxes(
-            box.astype(overlap.dtype),
-            params.num_init_random_boxes,
-            params.box_jitter_pos,
-            params.box_jitter_sz,
-            generator,
-        )
-        climbing = (
-            boxes,
-            overlap,
-            params.box_refinement_iter,
-            params.box_refinement_step_length,
-            params.box_refinement_step_decay,
-            params.box_refinement_space,
-        )
-        climbed = None if params.box_refinement_undo else climb_at_once(*climbing)
-        boxes, overlaps = climbed or climb(*climbing, undo=params.box_refinement_undo)
-        return best_mean(boxes, overlaps, params.iounet_k, params.maximal_aspect_ratio)
+    None where every box became too elongated.
+    """
+    boxes = jittered_boxes(
+        box.astype(overlap.dtype), params.num_init_random_boxes, params.box_jitter_pos, params.box_jitter_sz, generator
+    )
+    climbing = (
+        boxes,
+        overlap,
+        params.box_refinement_iter,
+        params.box_refinement_step_length,
+        params.box_refinement_step_decay,
+        params.box_refinement_space,
+    )
+    climbed = None if params.box_refinement_undo else climb_at_once(*climbing)
+    boxes, overlaps = climbed or climb(*climbing, undo=params.box_refinement_undo)
+    return best_mean(boxes, overlaps, params.iounet_k, params.maximal_aspect_ratio)
 
 
 def jittered_boxes(
