@@ -6,17 +6,11 @@ import sys
 from pathlib import Path
 
 from ltr.errors import UserError
+from pytracking.analysis import report
 from pytracking.analysis.annotations import load_annotations
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.plots import KINDS, save_plots
 from pytracking.analysis.presence import presence_table
-from pytracking.analysis.report import (
-    attribute_table,
-    hard_sequences,
-    head_to_head_table,
-    overall_table,
-    per_sequence_table,
-)
 from pytracking.analysis.result_sets import ResultSet, as_result_sets, find_all_results, row_called
 from pytracking.analysis.rules import DEFAULT_RULE, RULES, get_rule
 from pytracking.analysis.scores import MEASURES
@@ -104,7 +98,7 @@ def _evaluate(
     )
     if args.hard is None:
         return evaluation
-    hard = hard_sequences(evaluation, rows[args.hard])
+    hard = report.hard_sequences(evaluation, rows[args.hard])
     if not hard.sequences:
         raise UserError(f"--hard: every run of '{args.hard}' exceeds an AUC of 0.75 on all sequences")
     return hard
@@ -112,15 +106,15 @@ def _evaluate(
 
 def _tables(args: argparse.Namespace, evaluation: Evaluation, rows: dict[str, str]) -> list[Table]:
     name = (args.name or args.dataset) + (f", hard sequences of {args.hard}" if args.hard else "")
-    tables = [overall_table(evaluation, name)]
+    tables = [report.overall_table(evaluation, name)]
     if args.per_sequence:
         order = "gap" if len(evaluation.trackers) > 1 else "name"
-        tables.append(per_sequence_table(evaluation, f"{name}: {args.measure}", args.measure, order))
+        tables.append(report.per_sequence_table(evaluation, f"{name}: {args.measure}", args.measure, order))
     if args.attributes:
-        tables.append(attribute_table(evaluation, f"{name}: {args.measure} by attribute", args.measure))
+        tables.append(report.attribute_table(evaluation, f"{name}: {args.measure} by attribute", args.measure))
     if args.versus:
         first, second = (rows[name] for name in args.versus)
-        tables.append(head_to_head_table(evaluation, first, second, args.measure))
+        tables.append(report.head_to_head_table(evaluation, first, second, args.measure))
     return tables
 
 

@@ -51,6 +51,9 @@ def peak_memory_file(folder: str | Path, sequence_name: str) -> Path:
     return Path(folder) / "memory" / f"{sequence_name}.txt"
 
 
+FILES = (boxes_file, times_file, scores_file, peak_memory_file)
+
+
 def result_names(folder: str | Path) -> list[str]:
     """Sequences of which a folder has boxes."""
     stems = sorted(path.stem for path in Path(folder).glob("*.txt") if not path.name.startswith("."))

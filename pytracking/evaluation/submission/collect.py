@@ -7,16 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pytracking.evaluation.results import (
-    ResultFileError,
-    boxes_file,
-    check_length,
-    read_boxes,
-    read_scores,
-    read_times,
-    scores_file,
-    times_file,
-)
+from pytracking.evaluation import results
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.submission.archive import SubmissionError
 from pytracking.utils.names import shortened
@@ -33,24 +24,24 @@ class SequenceResult:
 
 def collect(run: Path, sequences: list[Sequence], *, need_times: bool = False) -> dict[str, SequenceResult]:
     """Results of every sequence by name, or one error that lists all that is wrong."""
-    results, problems = {}, []
+    found, problems = {}, []
     for sequence in sequences:
         try:
-            results[sequence.name] = _read(run, sequence, need_times)
-        except ResultFileError as error:
+            found[sequence.name] = _read(run, sequence, need_times)
+        except results.ResultFileError as error:
             problems.append(str(error))
     if problems:
         shown = "\n  ".join(shortened(problems))
         raise SubmissionError(f"{len(problems)} of {len(sequences)} sequences cannot be packed:\n  {shown}")
-    return results
+    return found
 
 
 def _read(run: Path, sequence: Sequence, need_times: bool) -> SequenceResult:
     def checked(path: Path, read: Callable[[Path], np.ndarray], needed: bool) -> np.ndarray | None:
-        return check_length(read(path), path, len(sequence)) if needed or path.exists() else None
+        return results.check_length(read(path), path, len(sequence)) if needed or path.exists() else None
 
     return SequenceResult(
-        checked(boxes_file(run, sequence.name), read_boxes, True),
-        checked(times_file(run, sequence.name), read_times, need_times),
-        checked(scores_file(run, sequence.name), read_scores, False),
+        checked(results.boxes_file(run, sequence.name), results.read_boxes, True),
+        checked(results.times_file(run, sequence.name), results.read_times, need_times),
+        checked(results.scores_file(run, sequence.name), results.read_scores, False),
     )
