@@ -57,10 +57,8 @@ def save_checkpoint(
 ) -> None:
     """Writes plain tensors and json-like metadata, atomically; ``torch.load(path, weights_only=True)`` reads it.
 
-    Args:
-        constructor: ``{"function": one of NETWORKS, "kwargs": {...}}``.
-        metadata: strings, numbers, booleans, None, lists and dictionaries of them.
-        half: store floating point tensors in 16 bits; reading gives 32 bits again.
+    ``constructor`` is ``{"function": one of NETWORKS, "kwargs": {...}}``. With ``half``, floating point tensors are
+    stored in 16 bits; reading gives 32 bits again.
     """
     if constructor.get("function") not in NETWORKS:
         raise CheckpointError(f"constructor function {constructor.get('function')!r} is not one of {list(NETWORKS)}")

@@ -50,7 +50,9 @@ def download(
 
 def _transfer(url: str, part: Path, timeout: float) -> None:
     present = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"User-Agent": "python", **_range(present)})
+    request = urllib.request.Request(url, headers={"User-Agent": "python"})
+    if present:
+        request.add_header("Range", f"bytes={present}-")
     try:
         answer = urllib.request.urlopen(request, timeout=timeout)
     except urllib.error.HTTPError as error:
@@ -80,10 +82,6 @@ def _read(answer: Any) -> bytes:
         return answer.read(BLOCK)
     except (OSError, http.client.HTTPException) as error:  # of the connection, not of the disk
         raise ConnectionError(error) from error
-
-
-def _range(present: int) -> dict[str, str]:
-    return {"Range": f"bytes={present}-"} if present else {}
 
 
 def _verify(url: str, part: Path, sha256: str | None, size: int | None) -> None:

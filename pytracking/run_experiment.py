@@ -74,11 +74,7 @@ def run_experiment(
     rerun: bool = False,
     overwrite: bool = False,
 ) -> RunReport:
-    """Runs an experiment and shows its scores; results that are there are kept.
-
-    Args:
-        experiment_name: function in it that returns (trackers, sequences).
-    """
+    """Runs an experiment, a function that returns (trackers, sequences), and shows its scores."""
     trackers, sequences = find_experiment(experiment_module, experiment_name)()
     report = run_dataset(sequences, trackers, debug, threads, rerun=rerun, overwrite=overwrite)
     for tracker in trackers:

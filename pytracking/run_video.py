@@ -92,8 +92,7 @@ def follow(
 ) -> tuple[int, str, int]:
     """Runs the loop; Ctrl-C, a closed window and an unreadable frame keep what is done.
 
-    Returns:
-        The number of frames, why they ended, and the exit code.
+    Returns the number of frames, why they ended, and the exit code.
     """
     tracked = 0
     with tqdm(total=total, unit="frame", dynamic_ncols=True) as bar:

@@ -79,7 +79,7 @@ def _build_part(job: tuple[Path, CachePart, Callable[[list[dict]], Rows], dict])
             if done % (50 * CHUNK) == 0 or done == len(examples):
                 for array in arrays.values():
                     array.flush()
-                _note_progress(folder, {"description": description, "done": done})
+                write_text(folder / "progress.json", json.dumps({"description": description, "done": done}))
     return folder
 
 
@@ -91,10 +91,6 @@ def _rows_done(folder: Path, description: dict) -> int:
     if found["description"] != json.loads(json.dumps(description)):
         raise UserError(f"{folder} was made for {found['description']}, not {description}: move it away")
     return found["done"]
-
-
-def _note_progress(folder: Path, progress: dict) -> None:
-    write_text(folder / "progress.json", json.dumps(progress))
 
 
 def _create_arrays(folder: Path, length: int, rows: Rows) -> dict[str, np.memmap]:

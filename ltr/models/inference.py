@@ -37,9 +37,7 @@ def prepare_for_inference(network: nn.Module, *, channels_last: bool = True) -> 
     """Folds batch norms, freezes parameters, drops what no output needs and sets the memory layout; in place.
 
     Afterwards the network can neither be trained nor give a state dict in the published form: use a fresh one for that.
-
-    Args:
-        channels_last: store convolution weights channels-last, which CPUs and tensor cores prefer.
+    CPUs and tensor cores prefer weights that are stored ``channels_last``.
     """
     if network.training:
         raise ValueError("prepare_for_inference folds batch norms, so the network must be in eval mode: call .eval()")

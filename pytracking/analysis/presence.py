@@ -19,11 +19,9 @@ MEASURES = {"TPR": "tpr", "TNR": "tnr", "GM": "gm", "MaxGM": "max_gm"}
 def presence_table(
     results: Iterable[ResultSet], sequences: Iterable[Sequence], threshold: float | None = None, title: str = "OxUvA"
 ) -> Table:
-    """One row per tracker.
+    """One row per tracker; the target is reported present where its score is at least ``threshold``, or always.
 
-    Args:
-        sequences: tracks with ``label_frames`` and ``label_present`` among their attributes.
-        threshold: the target is reported present where the tracker's own score is at least this; None: always.
+    Sequences are tracks with ``label_frames`` and ``label_present`` among their attributes.
     """
     sequences = list(sequences)
     table = Table(f"{title} ({len(sequences)} tracks)", ["Tracker", "Runs", *MEASURES], best=list(MEASURES))

@@ -60,11 +60,7 @@ class TrackerHandle:
         return result.output
 
     def update(self, frame: np.ndarray) -> dict[str, Any]:
-        """Finds the target in the next frame.
-
-        Returns:
-            ``target_bbox`` ``[x, y, w, h]`` and, where the tracker has them, ``score`` and ``flag``.
-        """
+        """Finds the target in the next frame: ``target_bbox`` and, where there are any, ``score`` and ``flag``."""
         if not self._loop.started:
             raise RuntimeError("call init(frame, box) before update(frame)")
         result = self._loop.next(frame)

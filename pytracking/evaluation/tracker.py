@@ -111,11 +111,7 @@ class Tracker:
         return tracker_class(self.name) if self.runnable else None
 
     def create_tracker(self, params: Any = None) -> Any:
-        """A new tracker object (:class:`pytracking.tracker.base.BaseTracker`).
-
-        Args:
-            params: parameters to change by name, or all of them as :meth:`get_parameters` gives them.
-        """
+        """A new tracker object; ``params`` are some to change, by name, or all as :meth:`get_parameters` gives them."""
         if params is None or isinstance(params, dict):
             params = self.get_parameters(params)
         return tracker_class(self.name)(params)
@@ -142,9 +138,8 @@ class Tracker:
     ) -> SequenceOutput:
         """Tracks one sequence and returns the output; writes nothing.
 
-        Args:
-            tracker: an object from :meth:`create_tracker` to use again (its network stays loaded); None makes one.
-            progress: called with the number of frames done.
+        A ``tracker`` of :meth:`create_tracker` is used again: its network stays loaded. ``progress`` is called with the
+        number of frames done.
         """
         if debug is not None:
             overrides = {**(overrides or {}), "debug": int(debug)}

@@ -23,10 +23,9 @@ Clock = Callable[[], float]
 
 
 class InProcessTracker(Tracker):
-    """A toolkit tracker that runs in this process.
+    """A toolkit tracker that runs in this process; the network stays loaded from one sequence to the next.
 
     Args:
-        tracker: the tracker itself; its network stays loaded from one sequence to the next.
         conversion: how polygons become boxes, see :class:`VotSession`.
         repetitions: numbers of those of the next sequence that are to be computed, see :class:`SeedSchedule`.
         clock: where the time of real-time experiments comes from.

@@ -109,8 +109,6 @@ class DensityOptimizer(FilterOptimizer):
     """Steepest descent with Newton step lengths on :class:`DensityObjective`; two learned numbers.
 
     Args:
-        num_iter: steps by default.
-        feature_stride: image pixels for each feature cell.
         init_step_length: factor on the Newton step.
         init_filter_reg: square root of the regularisation.
         min_filter_reg: lower bound on it.
@@ -121,7 +119,6 @@ class DensityOptimizer(FilterOptimizer):
         uni_weight: part of a uniform density in the label.
         label_shrink: the label sums to this much less than 1.
         softmax_reg: see :func:`softmax_over_cells`.
-        detach_length: see :class:`FilterOptimizer`.
     """
 
     def __init__(

@@ -79,12 +79,9 @@ class FilterObjective(ABC):
         return self.pull(self.score_gradient(scores), filters.shape[-1]) + self.regularisation * filters
 
     def curvature(self, direction: Tensor, scores: Tensor, direction_scores: Tensor | None = None) -> Tensor:
-        """Curvature that belongs to :meth:`gradient` along a direction in filter space (S,).
+        """Curvature (S,) that belongs to :meth:`gradient` along a direction (S, C, k, k) in filter space.
 
-        Args:
-            direction: (S, C, k, k).
-            scores: at the current filters.
-            direction_scores: ``self.scores(direction)`` where the caller has them already.
+        ``scores`` are those of the current filters; ``direction_scores`` where the caller has them already.
         """
         if direction_scores is None:
             direction_scores = self.scores(direction)

@@ -220,10 +220,7 @@ def dimpnet50_simple(**options) -> DiMPNet:
 def dimpnet_mobile(*, taps: dict[str, str] | None = None, width: float = 1.0, **options) -> DiMPNet:
     """DiMP on MobileNetV2, small enough to be bundled and fast on a CPU.
 
-    Args:
-        taps: where the backbone's two outputs are taken; see :class:`MobileNetV2`.
-        width: factor on the backbone's channels.
-        **options: as for :func:`dimpnet50`; the defaults here are those of a small network.
+    ``taps`` and ``width`` are those of :class:`MobileNetV2`, the others as for :func:`dimpnet50`.
     """
     defaults = {
         "filter_size": 4,

@@ -30,9 +30,7 @@ Item = TypeVar("Item")
 class IncompleteDatasetError(UserError, FileNotFoundError):
     """A download that lacks sequences; the message names them and shows the layout that was expected.
 
-    Args:
-        present: the sequences that can be used all the same.
-        expected: how many there should be.
+    Those that are ``present`` can be used all the same; ``expected`` is how many there should be.
     """
 
     def __init__(

@@ -44,9 +44,7 @@ TRUSTED = ("normal", "hard_negative")  # flags of frames that are learnt from
 class DimpTracker(LearnsBeside, StagedTracker):
     """DiMP, composed of its parts; subclasses and parameters choose the online learner.
 
-    Args:
-        params: see :class:`DimpParams`.
-        network: to use instead of the one in ``params.network_file``; in eval mode, on the parameters' device.
+    A ``network`` takes the place of ``params.network_file``; it is in eval mode, on the parameters' device.
     """
 
     params: DimpParams
