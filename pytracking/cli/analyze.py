@@ -18,7 +18,7 @@ from pytracking.analysis.tables import FORMATS, Table
 from pytracking.evaluation import SequenceList, get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.evaluation.reference import RESULTS_FORM, join_words
-from pytracking.evaluation.run_folders import parameter_folders
+from pytracking.evaluation.results import parameter_folders
 from pytracking.utils.files import write_text
 from pytracking.utils.names import file_stem
 

@@ -11,8 +11,7 @@ from pytracking.evaluation.discovery import UnknownTrackerError, check_exists, l
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.networks import Weights
 from pytracking.evaluation.parameters import resolve_parameters
-from pytracking.evaluation.results import result_dir
-from pytracking.evaluation.run_folders import list_runs
+from pytracking.evaluation.results import list_runs, result_dir
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracking import SequenceOutput, track_sequence
