@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from pytracking.evaluation.handle import TrackerHandle
+from pytracking.utils.image_io import encode_jpeg
 from pytracking.video.recorder import COMPLETE
 from pytracking.video.sources import FrameSource, VideoError
 from pytracking.web.camera import CameraVideo
 from pytracking.web.followers import Followers
 from pytracking.web.messages import MAX_OBJECTS, Command, Correct, with_picture
-from pytracking.web.pictures import encode_jpeg
 from pytracking.web.runs import Run
 from pytracking.web.security import without_paths
 from pytracking.web.settings import WebSettings
