@@ -43,14 +43,11 @@ class TrackerHandle:
         return dict(self._tracker.computing)
 
     def init(self, frame: np.ndarray, box: Iterable[float]) -> dict[str, Any]:
-        """Starts on a target.
+        """Starts on a target; returns ``target_bbox`` and what else the tracker says.
 
         Args:
             frame: RGB uint8 (h, w, 3). OpenCV's frames are BGR: convert them first.
             box: x, y, w, h in pixels.
-
-        Returns:
-            ``target_bbox`` and what else the tracker says.
 
         Raises:
             ValueError: if the frame is not RGB uint8, or the box is not finite, has no area or is outside the frame.
