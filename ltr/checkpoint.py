@@ -33,11 +33,8 @@ SPARE_ENTRIES, SPARE_TENSORS = 2**22, 2000  # that a network may have beside its
 def read_checkpoint(path: str | Path, *, tensors: bool = True) -> Checkpoint:
     """Reads our own, pytracking's (all formats) and RT-MDNet's files; executes nothing that is pickled in them.
 
-    Args:
-        tensors: False reads names, shapes and metadata alone, however large the file is.
-
-    Raises:
-        CheckpointError: naming the file and what is wrong with it.
+    Without ``tensors`` it reads names, shapes and metadata alone, however large the file is. A CheckpointError names
+    the file and what is wrong with it.
     """
     path = Path(path)
     _refuse_what_is_no_checkpoint(path)
@@ -60,10 +57,8 @@ def save_checkpoint(
 ) -> None:
     """Writes plain tensors and json-like metadata, atomically; ``torch.load(path, weights_only=True)`` reads it.
 
-    Args:
-        constructor: ``{"function": one of NETWORKS, "kwargs": {...}}``.
-        metadata: strings, numbers, booleans, None, lists and dictionaries of them.
-        half: store floating point tensors in 16 bits; reading gives 32 bits again.
+    ``constructor`` is ``{"function": one of NETWORKS, "kwargs": {...}}``. With ``half``, floating point tensors are
+    stored in 16 bits; reading gives 32 bits again.
     """
     if constructor.get("function") not in NETWORKS:
         raise CheckpointError(f"constructor function {constructor.get('function')!r} is not one of {list(NETWORKS)}")
@@ -84,17 +79,10 @@ def save_checkpoint(
 
 
 def load_network(path: str | Path, device: str | torch.device = "cpu", **overrides: Any) -> nn.Module:
-    """Builds the network that a checkpoint describes and loads its weights, every name checked.
+    """The network that a checkpoint describes, in eval mode, with the file's weights, name by name, and ``metadata``.
 
-    Args:
-        **overrides: constructor arguments that replace the recorded ones; ``constructor=dotted name`` for files that
-            record none.
-
-    Returns:
-        The network in eval mode, with the checkpoint's ``metadata`` as attribute.
-
-    Raises:
-        CheckpointError: the file is damaged, refused, or fits no network of this package.
+    ``overrides`` are constructor arguments that replace the recorded ones; ``constructor=dotted name`` is for files
+    that record none. CheckpointError: the file is damaged, refused, or fits no network of this package.
     """
     path = Path(path)
     checkpoint = read_checkpoint(path)

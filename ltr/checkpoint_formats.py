@@ -23,17 +23,11 @@ class CheckpointError(UserError):
 
 @dataclass(slots=True)
 class Checkpoint:
-    """What a checkpoint file says.
+    """What a checkpoint file says."""
 
-    Attributes:
-        net: the network's state dict.
-        constructor: ``{"function": dotted name, "kwargs": {...}}``, or None where the file does not say.
-        metadata: json-like remarks; ``metadata["format"]`` says what kind of file it was.
-    """
-
-    net: dict[str, Tensor]
-    constructor: dict[str, Any] | None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    net: dict[str, Tensor]  # the state dict
+    constructor: dict[str, Any] | None  # {"function": dotted name, "kwargs": {...}}, where the file says it
+    metadata: dict[str, Any] = field(default_factory=dict)  # json-like; "format" says what kind of file it was
 
 
 def parse_content(path: Path, content: Any) -> Checkpoint:

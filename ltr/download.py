@@ -25,9 +25,7 @@ class DownloadError(UserError, OSError):
 def download(
     url: str, target: Path, *, sha256: str | None = None, size: int | None = None, timeout: float = 30
 ) -> None:
-    """Downloads ``url`` to ``target``.
-
-    What arrived of an interrupted download stays in ``<target>.part`` and is continued by the next call.
+    """Downloads ``url`` to ``target``; what arrived of an interrupted download stays in ``<target>.part`` for the next.
 
     Args:
         sha256: expected digest or its first digits.
@@ -35,7 +33,6 @@ def download(
 
     Raises:
         DownloadError: no connection, a web page instead of a file, an interrupted transfer, or another file.
-        OSError: naming the file that the disk did not take.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
@@ -53,7 +50,9 @@ def download(
 
 def _transfer(url: str, part: Path, timeout: float) -> None:
     present = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"User-Agent": "python", **_range(present)})
+    request = urllib.request.Request(url, headers={"User-Agent": "python"})
+    if present:
+        request.add_header("Range", f"bytes={present}-")
     try:
         answer = urllib.request.urlopen(request, timeout=timeout)
     except urllib.error.HTTPError as error:
@@ -83,10 +82,6 @@ def _read(answer: Any) -> bytes:
         return answer.read(BLOCK)
     except (OSError, http.client.HTTPException) as error:  # of the connection, not of the disk
         raise ConnectionError(error) from error
-
-
-def _range(present: int) -> dict[str, str]:
-    return {"Range": f"bytes={present}-"} if present else {}
 
 
 def _verify(url: str, part: Path, sha256: str | None, size: int | None) -> None:

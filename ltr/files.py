@@ -15,10 +15,9 @@ _counter = itertools.count()
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Gives a temporary path in the same folder, renamed to ``path`` when the block ends without an exception.
+    """Gives a temporary path beside ``path``, renamed to it when the block ends without an exception.
 
-    Raises:
-        OSError: that names ``path``, whatever the system said (a full disk does not say where).
+    An OSError names ``path``, whatever the system said: a full disk does not say where.
     """
     path = Path(path)
     # Host and process keep names apart; the suffix stays last because OpenCV and matplotlib choose the format by it.

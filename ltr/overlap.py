@@ -10,11 +10,9 @@ Array = TypeVar("Array")  # numpy.ndarray or torch.Tensor
 
 
 def overlap(boxes: Array, others: Array, *, pixel_corners: bool = False) -> Array:
-    """Intersection over union; NaN where a box is NaN, 0 where both boxes are empty.
+    """Intersection over union of boxes x, y, w, h (..., 4); NaN where a box is NaN, 0 where both boxes are empty.
 
     Args:
-        boxes: x, y, w, h (..., 4).
-        others: (..., 4), of the same library; the leading axes broadcast.
         pixel_corners: take the far corner as the last pixel, ``x + w - 1``, and add the 1 back, as the public
             evaluators do. The same number but for rounding, which puts the overlap of two equal boxes at 1 plus or
             minus 2e-16, on either side of the threshold 1. Without it, equal boxes overlap by exactly 1.

@@ -48,11 +48,7 @@ def move_to_zero(regions: np.ndarray, origin: int) -> np.ndarray:
 
 
 def read_boxes(path: str | Path, origin: int = 0) -> np.ndarray:
-    """Boxes of an annotation file as float64 (n, 4), counted from 0; a row of NaN says that the target is absent.
-
-    Raises:
-        NumberFileError: naming file and line, if a line is not four numbers.
-    """
+    """Boxes of an annotation file as float64 (n, 4), counted from 0; a row of NaN says that the target is absent."""
     return move_to_zero(parse_table(Path(path).read_bytes(), path, 4), origin)
 
 
@@ -75,18 +71,14 @@ def image_folder(folder: Path) -> Path:
 def parse_table(
     data: bytes, source: str | Path, columns: int | tuple[int, ...], *, blank_lines: bool = True
 ) -> np.ndarray:
-    """All numbers of a text as float64 (n, columns).
-
-    Numbers are separated by commas, semicolons or white space; a byte-order mark is skipped.
+    """All numbers of a text as float64 (n, columns); between them stand commas, semicolons or white space.
 
     Args:
-        data: content of the file.
-        source: names the file in messages.
         columns: numbers per line; where a tuple allows several, all lines have as many as the first.
         blank_lines: False makes a blank line between others an error, because each line stands for a frame.
 
     Raises:
-        NumberFileError: naming file and line.
+        NumberFileError: naming ``source`` and line.
     """
     allowed = (columns,) if isinstance(columns, int) else columns
     data = data.removeprefix(codecs.BOM_UTF8)
@@ -106,11 +98,7 @@ def parse_table(
 def numbered_rows(
     data: bytes, source: str | Path, *, blank_lines: bool = True
 ) -> list[tuple[int, tuple[float, ...]]]:
-    """Line number and numbers of each line that is not blank, however many numbers it has.
-
-    Raises:
-        NumberFileError: naming file and line of what is no number; or if there is nothing.
-    """
+    """Line number and numbers of each line that is not blank; a NumberFileError names the line of what is no number."""
     try:
         lines = data.removeprefix(codecs.BOM_UTF8).decode("utf-8").rstrip().splitlines()
     except UnicodeDecodeError:

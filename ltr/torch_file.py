@@ -27,11 +27,8 @@ PIECE = 2**16  # bytes of a record that are read at once: zipfile copies each of
 def read_torch_file(path: Path, *, tensors: bool = True) -> Any:
     """The object that ``torch.save`` wrote, with inert records in place of foreign objects.
 
-    Without ``tensors`` their values are not read: they are on the device "meta".
-
-    Raises:
-        DamagedFileError: the file is truncated or was never written by ``torch.save``.
-        UnsafeFileError: it names a function or class that has no business in a checkpoint, or asks for too much.
+    Without ``tensors`` their values are not read: they are on the device "meta". A DamagedFileError says that the file
+    is truncated or no torch file, an UnsafeFileError that it names what no checkpoint needs, or asks for too much.
     """
     try:
         with _LimitedReader(open(path, "rb", buffering=0)) as file:
@@ -49,11 +46,7 @@ def read_torch_file(path: Path, *, tensors: bool = True) -> Any:
 
 
 def write_torch_file(path: str | Path, content: Any) -> None:
-    """``torch.save``, atomically.
-
-    Raises:
-        OSError: naming ``path``, if the disk does not take it.
-    """
+    """``torch.save``, atomically; an OSError names ``path``."""
     with replacing(path) as temporary, open(temporary, "wb") as file:
         try:
             torch.save(content, file)

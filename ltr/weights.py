@@ -16,29 +16,17 @@ ONNX = ".onnx"  # networks of trackers to compare with
 
 @dataclass(frozen=True, slots=True)
 class KnownWeights:
-    """A network file that people publish.
+    """A network file that people publish."""
 
-    Attributes:
-        name: file name, as parameter files say it.
-        description: what it is and whose.
-        page: where a person finds it.
-        url: direct address of the file; None if there is none.
-        licence: of the file, as far as its page says.
-        size: bytes, where known.
-        sha256: of the file, or its first digits (torchvision puts eight into its file names), where known.
-        tested: sha256 of the file that our tables were made with, where the publisher names none; others may work.
-        network: dotted constructor that must be able to load it; None for backbone weights.
-    """
-
-    name: str
-    description: str
-    page: str
-    url: str | None
+    name: str  # of the file, as parameter files say it
+    description: str  # what it is and whose
+    page: str  # where a person finds it
+    url: str | None  # direct address of the file; None if there is none
     licence: str = "GPL-3.0, as the project that publishes it"
-    size: int | None = None
-    sha256: str | None = None
-    tested: str | None = None
-    network: str | None = None
+    size: int | None = None  # bytes, where known
+    sha256: str | None = None  # or its first digits (torchvision puts eight into its file names), where known
+    tested: str | None = None  # sha256 of what our tables were made with, where the publisher names none
+    network: str | None = None  # dotted constructor that must be able to load it; None for backbone weights
 
 
 def _of_the_zoo(name: str, description: str, identifier: str, network: str) -> KnownWeights:
@@ -133,14 +121,11 @@ def bundled_networks() -> list[Path]:
 
 
 def find_weights(name: str, search_dirs: list[Path]) -> Path | None:
-    """Looks for a network file; never downloads.
+    """The first network file of this name, or None; never downloads.
 
     Args:
         name: file name ("dimp50.pth"), bare name ("dimp_mobile"), or a path to a file.
         search_dirs: folders to look into first; then the user's cache, then the networks that come with the package.
-
-    Returns:
-        The first file found, or None.
     """
     if not name:
         raise UserError("the name of a network is empty")

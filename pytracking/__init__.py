@@ -33,13 +33,11 @@ def load(name: str, param: str | None = None, *, seed: int = 0, **overrides: Any
     """
     from pytracking.evaluation.handle import TrackerHandle  # here so that `import pytracking` stays instant
     from pytracking.evaluation.reference import TrackerReference
-    from pytracking.utils.notices import plain_warnings
 
     reference = TrackerReference.parse(name if param is None else f"{name}/{param}")
-    with plain_warnings():
-        return TrackerHandle(
-            reference.tracker, reference.parameters, seed=seed, network=reference.network, overrides=overrides
-        )
+    return TrackerHandle(
+        reference.tracker, reference.parameters, seed=seed, network=reference.network, overrides=overrides
+    )
 
 
 __getattr__ = upstream_names(__name__)

@@ -35,11 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find_experiment(module_name: str, name: str) -> Callable[[], tuple[list[Tracker], SequenceList]]:
-    """The function of an experiment.
-
-    Raises:
-        UserError: if it does not exist; the message lists what does.
-    """
+    """The function of an experiment; a UserError lists what there is."""
     found = experiments_by_module()
     if module_name not in found:
         raise UserError(unknown_name_message("module with experiments called", module_name, list(found)))
@@ -78,11 +74,7 @@ def run_experiment(
     rerun: bool = False,
     overwrite: bool = False,
 ) -> RunReport:
-    """Runs an experiment and shows its scores; results that are there are kept.
-
-    Args:
-        experiment_name: function in it that returns (trackers, sequences).
-    """
+    """Runs an experiment, a function that returns (trackers, sequences), and shows its scores."""
     trackers, sequences = find_experiment(experiment_module, experiment_name)()
     report = run_dataset(sequences, trackers, debug, threads, rerun=rerun, overwrite=overwrite)
     for tracker in trackers:

@@ -18,7 +18,6 @@ from pytracking.cli.tracker_options import add_tracker_arguments, add_tracker_op
 from pytracking.cli.visdom_flags import add_visdom_options, note_visdom, visdom_info
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.handle import TrackerHandle
-from pytracking.utils.notices import plain_warnings
 from pytracking.utils.video_writer import VideoWriter
 from pytracking.video.box_choice import draw_with_mouse, has_screen
 from pytracking.video.overlay import draw_targets
@@ -68,8 +67,7 @@ def run_video(
     with open_source(videofile) as source, contextlib.ExitStack() as stack:
         if source.length is not None and start > source.length:
             raise UserError(f"--start {start}: {videofile} has {source.length} frames")
-        with plain_warnings():
-            handle = TrackerHandle(tracker_name, tracker_param, **tracker_options)
+        handle = TrackerHandle(tracker_name, tracker_param, **tracker_options)
         recorder = _make_recorder(handle, source, videofile, start, mot) if save_results else None
         writer = stack.enter_context(VideoWriter(save, source.fps)) if save else None
         window = stack.enter_context(Window(f"{handle.spec.display_name}: {source.name}")) if show else None
@@ -94,8 +92,7 @@ def follow(
 ) -> tuple[int, str, int]:
     """Runs the loop; Ctrl-C, a closed window and an unreadable frame keep what is done.
 
-    Returns:
-        The number of frames, why they ended, and the exit code.
+    Returns the number of frames, why they ended, and the exit code.
     """
     tracked = 0
     with tqdm(total=total, unit="frame", dynamic_ncols=True) as bar:
@@ -154,11 +151,7 @@ def _box_chooser(boxes: Sequence[Any] | None, show: bool) -> Callable[[np.ndarra
 
 
 def parse_changes(args: argparse.Namespace, first_id: int) -> dict[int, Changes]:
-    """What ``--box_at`` and ``--remove_at`` say, by 0-based frame; ids go on from ``first_id``.
-
-    Raises:
-        UserError: if a target comes before the first frame, or one is removed that is not there.
-    """
+    """What ``--box_at`` and ``--remove_at`` say, by 0-based frame; ids go on from ``first_id``."""
     changes: dict[int, Changes] = {}
     came = dict.fromkeys(range(1, first_id), args.start)
     for target, (frame, *box) in enumerate(args.box_at, first_id):

@@ -14,7 +14,6 @@ from pytracking.cli.commands import command_parser, run_command
 from pytracking.cli.tracker_options import add_tracker_arguments, add_tracker_options, apply_tracker_options
 from pytracking.cli.visdom_flags import add_visdom_options, note_visdom, visdom_info
 from pytracking.evaluation.handle import TrackerHandle
-from pytracking.utils.notices import plain_warnings
 from pytracking.video.box_choice import NoBoxError, draw_with_mouse, has_screen
 from pytracking.video.overlay import draw_targets
 from pytracking.video.sources import FrameSource, open_source
@@ -44,8 +43,7 @@ def run_webcam(
     if debug:
         tracker_options["overrides"] = {**(tracker_options.get("overrides") or {}), "debug": debug}
     with open_source(camera) as source:
-        with plain_warnings():
-            handle = TrackerHandle(tracker_name, tracker_param, **tracker_options)
+        handle = TrackerHandle(tracker_name, tracker_param, **tracker_options)
         with contextlib.suppress(KeyboardInterrupt):  # the way to end where the window has no keys
             watch(handle, source, boxes or [])
 

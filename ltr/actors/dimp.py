@@ -121,10 +121,9 @@ class DimpActor(nn.Module):
 
 
 def cut_windows(features: dict[str, Tensor], boxes: Tensor, side: int) -> tuple[dict[str, Tensor], Tensor]:
-    """Cuts a window of ``side`` pixels, a multiple of 16, around each image's box xywh (B, 4) out of its feature maps.
+    """Windows of ``side`` pixels, a multiple of 16, around each image's box xywh (B, 4), cut out of its feature maps.
 
-    Returns:
-        Windows of the maps, and the boxes in pixels of the windows.
+    Returns them, and the boxes in pixels of the windows.
     """
     cells = side // 16
     limit = features["layer3"].shape[-1] - cells

@@ -61,11 +61,7 @@ def config_file() -> Path:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Content of the settings file; empty if there is none.
-
-    Raises:
-        ConfigError: if it is not TOML, has an unknown table, or an unknown key in the table [training].
-    """
+    """Content of the settings file, empty if there is none; a ConfigError names what cannot be read or is not known."""
     if not path.is_file():
         return {}
     try:
@@ -86,11 +82,7 @@ def _check_names(source: str | Path, kind: str, names: Iterable[str], known: Ite
 
 
 def training_path(key: str) -> Path:
-    """The configured path, which must exist.
-
-    Raises:
-        PathNotSetError: no such setting, or nothing there; the message says how to set it.
-    """
+    """The configured path, which must exist; a PathNotSetError says how to set it."""
     if key not in KEYS:
         raise KeyError(f"no training path is called {key!r}; there are {', '.join(KEYS)}")
     path = configured_path(key)

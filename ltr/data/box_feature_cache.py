@@ -37,15 +37,11 @@ def _box_features(network: nn.Module, batch: list[dict]) -> Rows:
 class BoxFeatureCache(torch.utils.data.Dataset):
     """Draws boxes of a few frames of one domain; example `i` of epoch `e` depends on (seed, e, i) alone.
 
-    A domain is visited in proportion to its cached frames: a video shows more than a photograph.
+    A domain is visited in proportion to its cached frames: a video shows more than a photograph. `frames`, `positive`
+    and `negative` are the most that an example has, `cycles` the visits of the domain with the fewest frames.
 
     Args:
         caches: folders as `build_box_cache` returns them; the second cache's domains follow the first one's.
-        frames: most frames of an example.
-        positive: most target boxes of an example.
-        negative: most background boxes of an example.
-        cycles: visits of the domain with the fewest frames in an epoch.
-        seed: of all that is drawn.
     """
 
     def __init__(

@@ -42,19 +42,13 @@ class CachePart:
 def build_cache(
     root: Path, parts: list[CachePart], compute: Callable[[list[dict]], Rows], what: dict, workers: int = 0
 ) -> list[Path]:
-    """Builds what is missing of all parts below `root`, `workers` at a time (0: in this process).
+    """Builds what is missing of all parts below `root`, `workers` at a time (0: in this process); returns the folders.
 
     Parts depend on themselves alone, so the result is the same for any number of workers.
 
     Args:
-        root: folder of the cache.
-        parts: what it consists of.
         compute: what is kept of a few examples.
         what: description of the data and the network; parts made for another description are refused.
-        workers: processes.
-
-    Returns:
-        The parts' folders.
     """
     jobs = [(root / part.name, part, compute, what) for part in parts]
     if workers <= 1:
@@ -85,7 +79,7 @@ def _build_part(job: tuple[Path, CachePart, Callable[[list[dict]], Rows], dict])
             if done % (50 * CHUNK) == 0 or done == len(examples):
                 for array in arrays.values():
                     array.flush()
-                _note_progress(folder, {"description": description, "done": done})
+                write_text(folder / "progress.json", json.dumps({"description": description, "done": done}))
     return folder
 
 
@@ -97,10 +91,6 @@ def _rows_done(folder: Path, description: dict) -> int:
     if found["description"] != json.loads(json.dumps(description)):
         raise UserError(f"{folder} was made for {found['description']}, not {description}: move it away")
     return found["done"]
-
-
-def _note_progress(folder: Path, progress: dict) -> None:
-    write_text(folder / "progress.json", json.dumps(progress))
 
 
 def _create_arrays(folder: Path, length: int, rows: Rows) -> dict[str, np.memmap]:
@@ -120,12 +110,7 @@ def open_arrays(folder: Path, mode: str = "r") -> dict[str, np.memmap]:
 
 
 class BackboneFeatures:
-    """Computes what is kept of DiMP's examples: maps of a frozen backbone in 16 bits, and the boxes.
-
-    Args:
-        backbone: maps normalised images and layer names to feature maps.
-        layers: names of the maps to keep.
-    """
+    """Computes what is kept of DiMP's examples: the maps `layers` of a frozen backbone in 16 bits, and the boxes."""
 
     def __init__(self, backbone: nn.Module, layers: list[str]) -> None:
         folded = prepare_for_inference(nn.ModuleDict({"backbone": copy.deepcopy(backbone)}).eval())

@@ -66,17 +66,13 @@ def cut_scene(
     receptive_field: float,
     change: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The scene that holds all boxes, and their regions in it.
+    """The scene (3, H, W) that holds all boxes, 0..255 minus 128, black outside the frame; and their regions in it.
 
     Args:
-        image: frame (h, w, 3) uint8.
         target: box (4,) xywh that fixes the magnification.
-        boxes: boxes (n, 4) xywh to classify.
+        boxes: (n, 4) xywh to classify; regions are (n, 4) as x1, y1, x2, y2.
         receptive_field: scene pixels that one feature cell sees.
         change: applied to the scene (H, W, 3) uint8, for instance another colour.
-
-    Returns:
-        Scene (3, H, W) float32 in 0..255 minus 128, black outside the frame; regions (n, 4) as x1, y1, x2, y2.
     """
     margin = boxes[:, 2:] * (PADDING - 1) / 2
     first, last = boxes[:, :2] - margin, boxes[:, :2] + boxes[:, 2:] + margin

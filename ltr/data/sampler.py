@@ -23,11 +23,8 @@ class ExampleSampler:
     """Draws examples from several datasets in given proportions.
 
     Args:
-        datasets: sources of videos.
         proportions: how often each source is chosen, relative to each other.
         max_gap: longest distance in frames of a train or test frame from the moment that separates them.
-        train_frames: frames that the target model is learned on.
-        test_frames: frames that it is judged on.
     """
 
     MAX_TRIES = 100

@@ -12,9 +12,7 @@ Norms = (nn.BatchNorm1d, nn.BatchNorm2d)
 def fold_norm(layer: nn.Conv2d | nn.Linear, norm: nn.Module) -> tuple[Tensor, Tensor]:
     """Weight and bias of one layer that does the work of a convolution (or linear layer) and the batch norm after it.
 
-    Args:
-        layer: left as it is.
-        norm: a batch norm, used with its running statistics; or an identity, after folding.
+    The layer is left as it is; the norm is used with its running statistics, or is an identity after folding.
     """
     weight = layer.weight.detach()
     bias = weight.new_zeros(len(weight)) if layer.bias is None else layer.bias.detach()
@@ -39,9 +37,7 @@ def prepare_for_inference(network: nn.Module, *, channels_last: bool = True) -> 
     """Folds batch norms, freezes parameters, drops what no output needs and sets the memory layout; in place.
 
     Afterwards the network can neither be trained nor give a state dict in the published form: use a fresh one for that.
-
-    Args:
-        channels_last: store convolution weights channels-last, which CPUs and tensor cores prefer.
+    CPUs and tensor cores prefer weights that are stored ``channels_last``.
     """
     if network.training:
         raise ValueError("prepare_for_inference folds batch norms, so the network must be in eval mode: call .eval()")

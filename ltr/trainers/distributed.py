@@ -49,8 +49,7 @@ class MainProcessFailedError(UserError):
 def main_process_first() -> Iterator[None]:
     """Lets the main process go through a block alone before the others do: it writes caches that they read.
 
-    Raises:
-        MainProcessFailedError: in the other processes, where the main process left the block by an error.
+    Where it leaves the block by an error, the others raise a MainProcessFailedError.
     """
     if process_count() == 1:
         yield

@@ -30,9 +30,3 @@ def load_state(path: Path, device: torch.device) -> dict[str, Any]:
         return torch.load(path, map_location=device, weights_only=True)
     except Exception as error:
         raise UserError(f"{path} is not a readable training state ({error}): delete it to start again") from error
-
-
-def newest_state(folder: Path) -> Path | None:
-    """The state that a resumed run continues from, if there is one."""
-    path = folder / "state.pth"
-    return path if path.is_file() else None

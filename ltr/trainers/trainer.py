@@ -18,7 +18,7 @@ from ltr.errors import UserError
 from ltr.trainers import distributed
 from ltr.trainers.csv_log import CsvLog
 from ltr.trainers.plan import EpochExamples, RunOptions, TrainingPlan
-from ltr.trainers.state import load_state, newest_state, save_state
+from ltr.trainers.state import load_state, save_state
 
 
 class Trainer:
@@ -33,6 +33,7 @@ class Trainer:
         self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
         self.scaler = torch.amp.GradScaler(device.type, enabled=options.amp and device.type == "cuda")
         self.log = CsvLog(options.workspace / "log.csv")
+        self.state_file = options.workspace / "state.pth"  # that a killed run continues from
         self.epoch, self.step = 0, 0  # step: optimizer steps done in this epoch
 
     def run(self, epochs: int | None = None) -> None:
@@ -48,8 +49,8 @@ class Trainer:
                 self._save()
 
     def _resume(self) -> None:
-        path = newest_state(self.options.workspace)
-        if path is None:
+        path = self.state_file
+        if not path.is_file():
             return
         state = load_state(path, self.device)
         if state["progress"]["seed"] != self.options.seed:
@@ -66,13 +67,12 @@ class Trainer:
 
     def _save(self) -> None:
         progress = {"epoch": self.epoch, "step": self.step, "seed": self.options.seed}
-        path = self.options.workspace / "state.pth"
-        save_state(path, self.network, self.optimizer, self.scaler.state_dict(), progress)
+        save_state(self.state_file, self.network, self.optimizer, self.scaler.state_dict(), progress)
 
     def _train_epoch(self) -> dict[str, float]:
         plan = self.plan
         batches_per_step = plan.accumulate
-        order = _epoch_order(len(plan.examples), self.options.seed, self.epoch)
+        order = np.random.default_rng([self.options.seed, self.epoch]).permutation(len(plan.examples)).tolist()
         loader, batches = self._loader(plan.examples, order, skip_batches=self.step * batches_per_step)
         self._set_train_mode()
         meters: dict[str, list[float]] = defaultdict(list)
@@ -168,10 +168,6 @@ def _make_optimizer(plan: TrainingPlan) -> torch.optim.Optimizer:
     if plan.optimizer == "sgd":
         return torch.optim.SGD(plan.parameter_groups, lr=1e-3, momentum=0.9, weight_decay=plan.weight_decay)
     raise UserError(f"optimizer {plan.optimizer!r} is not known: use 'adam' or 'sgd'")
-
-
-def _epoch_order(length: int, seed: int, epoch: int) -> list[int]:
-    return np.random.default_rng([seed, epoch]).permutation(length).tolist()
 
 
 def _step_seed(seed: int, epoch: int, step: int, rank: int) -> int:

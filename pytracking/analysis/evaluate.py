@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,9 +20,9 @@ from pytracking.analysis.scores import SequenceScores, Summary, summarise
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
+from pytracking.utils.names import shortened
 
 FILES_PER_TASK = 40  # result files that a worker scores before it reports; starting one for fewer takes longer
-SHOWN_MISSING = 10
 
 
 class MissingResultsError(UserError, FileNotFoundError):
@@ -160,10 +161,9 @@ def _split_missing(
         files += [str(run.source(sequence.name)) for run in absent]
         (left_out if absent else kept).append(sequence.name if absent else sequence)
     if files and (missing == "error" or not kept):
-        shown = "\n  ".join(files[:SHOWN_MISSING])
-        more = f"\n  ... and {len(files) - SHOWN_MISSING} more" if len(files) > SHOWN_MISSING else ""
+        shown = "\n  ".join(shortened(files))
         remedy = "run the trackers on them, or leave these sequences out (missing='skip', --missing skip)"
-        raise MissingResultsError(f"{len(files)} result files are missing:\n  {shown}{more}\n{remedy}")
+        raise MissingResultsError(f"{len(files)} result files are missing:\n  {shown}\n{remedy}")
     return kept, left_out
 
 
@@ -191,23 +191,16 @@ def _keys(job: Job, runs: list[Run]) -> list[bytes]:
 
 def _compute(jobs: list[Job], todo: list[tuple[int, Run]], workers: int | None, progress: bool):
     """Yields ``(place, run), key, row`` of everything that is not in the cache."""
-    tasks = []
-    for start in range(0, len(todo), FILES_PER_TASK):
-        part = todo[start : start + FILES_PER_TASK]
-        tasks.append(([(place, jobs[place]) for place in dict.fromkeys(place for place, _ in part)], part))
+    parts = [todo[start : start + FILES_PER_TASK] for start in range(0, len(todo), FILES_PER_TASK)]
+    tasks = [({place: jobs[place] for place, _ in part}, part) for part in parts]
     workers = min(workers or os.cpu_count() or 1, len(tasks))
-    with tqdm(total=len(todo), desc="scoring", unit="file", disable=not progress or not todo, leave=False) as bar:
-        if workers <= 1:
-            yield from _unpack(map(score_task, tasks), bar)
-            return
-        with ProcessPoolExecutor(workers) as pool:
-            yield from _unpack(pool.map(score_task, tasks), bar)
-
-
-def _unpack(results: Iterable[list], bar: tqdm):
-    for result in results:
-        yield from result
-        bar.update(len(result))
+    with (
+        tqdm(total=len(todo), desc="scoring", unit="file", disable=not progress or not todo, leave=False) as bar,
+        ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as pool,
+    ):
+        for result in map(score_task, tasks) if pool is None else pool.map(score_task, tasks):
+            yield from result
+            bar.update(len(result))
 
 
 def _assemble(row: ResultSet, jobs: list[Job], found: dict[tuple[int, Run], np.ndarray]) -> TrackerScores:

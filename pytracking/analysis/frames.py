@@ -35,7 +35,6 @@ def frame_errors(
     Args:
         prediction: boxes (..., m, 4); leading axes are runs.
         ground_truth: boxes (n, 4); NaN where the target is absent or not annotated.
-        rule: an evaluator rule or its name.
         visible: (n,) whether the target can be seen, where the dataset says so.
         image_size: (width, height), for the rules that clip boxes to the image.
         cover: (n,) how much of the target can be seen (GOT-10k), 0 = nothing.

@@ -7,8 +7,9 @@ what it could reach by answering "absent" at random with probability p (Valmadre
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,12 +31,7 @@ class PresenceCounts:
     absent: int
 
     def __add__(self, other: PresenceCounts) -> PresenceCounts:
-        return PresenceCounts(
-            self.found + other.found,
-            self.present + other.present,
-            self.reported_absent + other.reported_absent,
-            self.absent + other.absent,
-        )
+        return PresenceCounts(*map(operator.add, astuple(self), astuple(other)))
 
     @property
     def tpr(self) -> float:

@@ -64,12 +64,9 @@ def overlap_thresholds(gap: float = 0.05) -> np.ndarray:
 def success_curve(
     overlaps: ArrayLike, thresholds: ArrayLike, total: float | None = None, *, inclusive: bool = False
 ) -> np.ndarray:
-    """Fraction of ``total`` frames (default: n) whose overlap (..., n) exceeds each threshold (k,).
+    """Fraction (..., k) of ``total`` frames (default: n) whose overlap (..., n) exceeds each threshold (k,).
 
     NaN counts as a failure; ``inclusive`` counts ``overlap >= threshold`` instead of ``>``.
-
-    Returns:
-        (..., k)
     """
     values = np.where(np.isnan(overlaps), -np.inf, np.asarray(overlaps, dtype=np.float64))
     return _divide(_count_above(values, np.asarray(thresholds, np.float64), inclusive), values.shape[-1], total)

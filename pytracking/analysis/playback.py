@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import cv2
 import numpy as np
 
 from pytracking.analysis.moments import Moment, overlaps, worst_moments
@@ -16,6 +15,7 @@ from pytracking.analysis.plots import COLOURS
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.contact_sheet import draw_box
 from pytracking.utils.files import write_text
+from pytracking.utils.image_io import encode_jpeg
 from pytracking.utils.legend import legend
 from pytracking.utils.video_writer import VideoWriter
 
@@ -25,7 +25,6 @@ TRUTH_COLOUR = "#39FF14"  # annotations are green everywhere in this project
 TRACKER_COLOURS = tuple(colour for colour in COLOURS if colour not in ("#009E73", "#000000"))  # green is taken
 MOST_FRAMES = 600  # in a page; longer sequences are thinned, the worst moments kept
 MOST_WIDTH = 720  # pixels of a frame in a page
-QUALITY = 80  # of its JPEGs
 
 
 def write_page(
@@ -35,13 +34,14 @@ def write_page(
     scores = {name: overlaps(array, sequence) for name, array in boxes.items()}
     moments = worst_moments(scores)
     indices = _chosen_frames(len(sequence), most_frames, [moment.frame for moment in moments])
-    images, scale, size = _encode(sequence, indices)
+    height, width = sequence.load_frame(0).shape[:2]
+    scale = min(1.0, MOST_WIDTH / width)
     data = {
         "name": sequence.name,
         "frames": len(sequence),
         "indices": indices,
-        "width": size[0],
-        "height": size[1],
+        "width": round(width * scale),
+        "height": round(height * scale),
         "scale": scale,
         "fps": fps,
         "truth": _plain_boxes(_shown_truth(sequence)),
@@ -54,7 +54,7 @@ def write_page(
             for name, array in boxes.items()
         ],
         "moments": [{"frame": moment.frame, "text": moment.text} for moment in moments],
-        "images": images,
+        "images": [_encoded(sequence.load_frame(index)) for index in indices],
     }
     parts = {
         "__TITLE__": html.escape(sequence.name),
@@ -116,18 +116,8 @@ def _chosen_frames(frames: int, most: int, always: list[int]) -> list[int]:
     return sorted({*evenly.tolist(), *always})
 
 
-def _encode(sequence: Sequence, indices: list[int]) -> tuple[list[str], float, tuple[int, int]]:
-    images, scale, size = [], 1.0, (0, 0)
-    for index in indices:
-        frame = sequence.load_frame(index)
-        scale = min(1.0, MOST_WIDTH / frame.shape[1])
-        size = (round(frame.shape[1] * scale), round(frame.shape[0] * scale))
-        small = cv2.resize(frame, size, interpolation=cv2.INTER_AREA) if scale < 1 else frame
-        done, data = cv2.imencode(".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
-        if not done:
-            raise OSError(f"frame {index + 1} of sequence '{sequence.name}' cannot be encoded as JPEG")
-        images.append(base64.b64encode(data).decode("ascii"))
-    return images, scale, size
+def _encoded(frame: np.ndarray) -> str:
+    return base64.b64encode(encode_jpeg(frame, MOST_WIDTH)).decode("ascii")
 
 
 def _plain_boxes(boxes: np.ndarray) -> list[list[float] | None]:

@@ -55,11 +55,7 @@ KINDS = {
 
 
 def draw_plot(evaluation: Evaluation, kind: str = "success", title: str | None = None) -> Figure:
-    """A figure of one plot; trackers in the legend stand in the order of their score.
-
-    Args:
-        kind: "success", "prec" or "norm_prec".
-    """
+    """One plot ("success", "prec" or "norm_prec"); trackers in the legend stand in the order of their score."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

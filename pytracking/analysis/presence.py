@@ -10,7 +10,7 @@ from pytracking.analysis.long_term import PresenceCounts, pool, presence_counts
 from pytracking.analysis.result_sets import ResultSet, Run
 from pytracking.analysis.statistics import mean_and_interval
 from pytracking.analysis.tables import Number, Table
-from pytracking.evaluation.results import ResultFileError, parse_boxes, parse_scores
+from pytracking.evaluation.results import ResultFileError, check_length, parse_scores, scores_file
 from pytracking.evaluation.sequence import Sequence
 
 MEASURES = {"TPR": "tpr", "TNR": "tnr", "GM": "gm", "MaxGM": "max_gm"}
@@ -19,11 +19,9 @@ MEASURES = {"TPR": "tpr", "TNR": "tnr", "GM": "gm", "MaxGM": "max_gm"}
 def presence_table(
     results: Iterable[ResultSet], sequences: Iterable[Sequence], threshold: float | None = None, title: str = "OxUvA"
 ) -> Table:
-    """One row per tracker.
+    """One row per tracker; the target is reported present where its score is at least ``threshold``, or always.
 
-    Args:
-        sequences: tracks with ``label_frames`` and ``label_present`` among their attributes.
-        threshold: the target is reported present where the tracker's own score is at least this; None: always.
+    Sequences are tracks with ``label_frames`` and ``label_present`` among their attributes.
     """
     sequences = list(sequences)
     table = Table(f"{title} ({len(sequences)} tracks)", ["Tracker", "Runs", *MEASURES], best=list(MEASURES))
@@ -38,13 +36,7 @@ def presence_table(
 
 def score_track(run: Run, sequence: Sequence, threshold: float | None) -> PresenceCounts:
     """Counts of one run on one track."""
-    source, data = run.source(sequence.name), run.boxes(sequence.name)
-    if data is None:
-        raise ResultFileError(f"{source}: no such file")
-    boxes = parse_boxes(data, source)
-    if len(boxes) != len(sequence.frames):
-        raise ResultFileError(f"{source}: {len(boxes)} rows for {len(sequence.frames)} frames")
-    facts = sequence.attributes
+    boxes, facts = run.checked_boxes(sequence), sequence.attributes
     if "label_frames" not in facts:
         raise UserError(f"{sequence.label} has no labels of presence")
     return presence_counts(
@@ -60,10 +52,8 @@ def score_track(run: Run, sequence: Sequence, threshold: float | None) -> Presen
 def _reported(run: Run, sequence: Sequence, threshold: float | None) -> np.ndarray | None:
     if threshold is None:
         return None
-    data = run.scores(sequence.name)
+    data, source = run.scores(sequence.name), scores_file(run.path, sequence.name)
     if data is None:
         raise ResultFileError(f"{run.source(sequence.name)}: no scores beside it, which a threshold of presence needs")
-    scores = parse_scores(data, run.source(sequence.name))
-    if len(scores) != len(sequence.frames):
-        raise ResultFileError(f"{run.source(sequence.name)}: {len(scores)} scores for {len(sequence.frames)} frames")
+    scores = check_length(parse_scores(data, source), source, len(sequence))
     return np.nan_to_num(scores, nan=np.inf) >= threshold  # no score, no doubt

@@ -48,8 +48,7 @@ def per_sequence_table(
 ) -> Table:
     """One row per sequence, one column per tracker (mean over runs).
 
-    Args:
-        order: "name", or "gap": where the first two trackers differ most comes first.
+    ``order`` is "name", or "gap": where the first two trackers differ most comes first.
     """
     scores = np.stack([_per_sequence(evaluation, tracker, measure) for tracker in evaluation.trackers])  # (t, s)
     places = np.arange(scores.shape[1])

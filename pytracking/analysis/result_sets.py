@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from ltr.errors import UserError
-from pytracking.evaluation.results import ResultFileError, boxes_file, scores_file, times_file
-from pytracking.evaluation.run_folders import list_runs, parameter_folders
+from pytracking.evaluation import results
+from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
 from pytracking.utils.names import unknown_name_message
 
@@ -54,20 +56,27 @@ class Run:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise ResultFileError(f"{self.path / file_name}: {error.strerror or error}") from error
+            raise results.ResultFileError(f"{self.path / file_name}: {error.strerror or error}") from error
 
     def boxes(self, sequence_name: str) -> bytes | None:
-        return self.read(boxes_file(self.path, sequence_name).name)
+        return self.read(results.boxes_file(self.path, sequence_name).name)
+
+    def checked_boxes(self, sequence: Sequence) -> np.ndarray:
+        """Boxes (n, 4), one per frame; ResultFileError if there are none, or another number."""
+        source, data = self.source(sequence.name), self.boxes(sequence.name)
+        if data is None:
+            raise results.ResultFileError(f"{source}: no such file")
+        return results.check_length(results.parse_boxes(data, source), source, len(sequence))
 
     def times(self, sequence_name: str) -> bytes | None:
-        return self.read(times_file(self.path, sequence_name).name)
+        return self.read(results.times_file(self.path, sequence_name).name)
 
     def scores(self, sequence_name: str) -> bytes | None:
-        return self.read(scores_file(self.path, sequence_name).name)
+        return self.read(results.scores_file(self.path, sequence_name).name)
 
     def source(self, sequence_name: str) -> Path:
         """How messages call a sequence's result file."""
-        return boxes_file(self.path, sequence_name)
+        return results.boxes_file(self.path, sequence_name)
 
 
 @dataclass(frozen=True)
@@ -97,13 +106,9 @@ def as_result_sets(trackers: Iterable[Tracker | ResultSet], *, merge: bool = Tru
 
 
 def find_results(spec: str, results_path: Path) -> ResultSet:
-    """Results on disk by ``[NAME=]tracker/param[@network][#RUNS]``.
+    """Results on disk by ``[NAME=]tracker/param[@network][#RUNS]``; a FileNotFoundError says what there is instead.
 
     RUNS is ``all`` (default: every numbered run, or the one without number), or numbers like ``0-4`` or ``0,2``.
-
-    Raises:
-        FileNotFoundError: if there are none; the message says what there is.
-        UserError: if the spec cannot be read.
     """
     match = SPEC.fullmatch(spec)
     if match is None:
@@ -111,12 +116,12 @@ def find_results(spec: str, results_path: Path) -> ResultSet:
             f"'{spec}': expected [NAME=]TRACKER/PARAMETERS[@NETWORK][#RUNS], e.g. dimp/dimp50#0-4 or Ours=dimp/dimp50"
         )
     folder, param = results_path / match["tracker"], match["param"]
-    runs = list_runs(folder, param)
+    runs = results.list_runs(folder, param)
     if not runs:
-        fallback = sorted({other for other in parameter_folders(folder) if other.startswith(f"{param}@")})
+        fallback = sorted({other for other in results.parameter_folders(folder) if other.startswith(f"{param}@")})
         if len(fallback) != 1:
             raise FileNotFoundError(_not_found(spec, folder, param))
-        param, runs = fallback[0], list_runs(folder, fallback[0])
+        param, runs = fallback[0], results.list_runs(folder, fallback[0])
     wanted = _run_numbers(match["runs"])
     if wanted is not None:
         missing = [number for number in wanted if number not in runs]
@@ -186,4 +191,4 @@ def _not_found(spec: str, folder: Path, param: str) -> str:
         root = folder.parent
         there = sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
         return f"'{spec}': " + unknown_name_message(f"folder in {root} called", folder.name, there)
-    return f"'{spec}': " + unknown_name_message(f"result in {folder} called", param, parameter_folders(folder))
+    return f"'{spec}': " + unknown_name_message(f"result in {folder} called", param, results.parameter_folders(folder))

@@ -38,12 +38,12 @@ class Job:
 
 
 # the sequences concerned by their place, and the (place, run) to score
-Task = tuple[list[tuple[int, Job]], list[tuple[int, Run]]]
+Task = tuple[dict[int, Job], list[tuple[int, Run]]]
 
 
 def score_task(task: Task) -> list[tuple[tuple[int, Run], bytes, np.ndarray]]:
     """Scores a handful of files; this is what a worker runs."""
-    jobs, part = dict(task[0]), task[1]
+    jobs, part = task
     keys = {place: job.key for place, job in jobs.items()}
     return [((place, run), *score_file(jobs[place], keys[place], run)) for place, run in part]
 

@@ -56,12 +56,9 @@ class PairedComparison:
 
 
 def compare_paired(a: ArrayLike, b: ArrayLike, seed: int = 0) -> PairedComparison:
-    """Is A better than B on these sequences, or are the differences what random signs would give too?
+    """Is A better than B on these sequences (n,), or are the differences what random signs would give too?
 
-    Args:
-        a: score of A on each sequence (n,), averaged over runs.
-        b: score of B on the same sequences.
-        seed: of the resampling; the same seed gives the same numbers.
+    The scores are averaged over runs; the same seed gives the same numbers.
     """
     gaps = np.asarray(a, np.float64) - np.asarray(b, np.float64)
     if gaps.ndim != 1 or gaps.size == 0:

@@ -34,19 +34,13 @@ Cell = str | int | Number
 
 @dataclass
 class Table:
-    """Rows under a header.
-
-    Args:
-        rows: cells; the first of each row is its name.
-        notes: lines below, e.g. the evaluator rule.
-        best: columns whose largest number LaTeX and Markdown print bold.
-    """
+    """Rows under a header."""
 
     title: str
     header: Sequence[str]
-    rows: list[Sequence[Cell]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    best: Sequence[str] = ()
+    rows: list[Sequence[Cell]] = field(default_factory=list)  # the first cell of each is its name
+    notes: list[str] = field(default_factory=list)  # lines below, e.g. the evaluator rule
+    best: Sequence[str] = ()  # columns whose largest number LaTeX and Markdown print bold
 
     def render(self, style: str = "text") -> str:
         """The table in one of ``FORMATS``."""
@@ -87,25 +81,16 @@ class Table:
 
     def _csv(self) -> str:
         """Plain numbers in full precision; a column's intervals follow it, where there are any."""
-        uncertain = [
-            any(isinstance(row[column], Number) and not math.isnan(row[column].interval) for row in self.rows)
-            for column in range(len(self.header))
-        ]
+        columns: list[list[object]] = []
+        for name, *cells in zip(self.header, *self.rows, strict=True):
+            numbers = [cell if isinstance(cell, Number) else Number(math.nan) for cell in cells]
+            values = [cell.value if isinstance(cell, Number) else cell for cell in cells]
+            columns.append([name, *("" if value != value else value for value in values)])  # NaN is empty
+            if not all(math.isnan(number.interval) for number in numbers):
+                widths = ("" if math.isnan(number.interval) else number.interval for number in numbers)
+                columns.append([f"{name} ± 95 %", *widths])
         stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        head = []
-        for name, both in zip(self.header, uncertain, strict=True):
-            head += [name, f"{name} ± 95 %"] if both else [name]
-        writer.writerow(head)
-        for row in self.rows:
-            line: list[object] = []
-            for cell, both in zip(row, uncertain, strict=True):
-                value = cell.value if isinstance(cell, Number) else cell
-                line.append("" if isinstance(value, float) and math.isnan(value) else value)
-                if both:
-                    width = cell.interval if isinstance(cell, Number) else float("nan")
-                    line.append("" if math.isnan(width) else width)
-            writer.writerow(line)
+        csv.writer(stream, lineterminator="\n").writerows(zip(*columns, strict=True))
         return stream.getvalue() + "".join(f"# {note}\n" for note in self.notes)
 
     def _marked(self, bold: str, clean=lambda text: text) -> list[list[str]]:

@@ -6,17 +6,11 @@ import sys
 from pathlib import Path
 
 from ltr.errors import UserError
+from pytracking.analysis import report
 from pytracking.analysis.annotations import load_annotations
 from pytracking.analysis.evaluate import Evaluation, evaluate
 from pytracking.analysis.plots import KINDS, save_plots
 from pytracking.analysis.presence import presence_table
-from pytracking.analysis.report import (
-    attribute_table,
-    hard_sequences,
-    head_to_head_table,
-    overall_table,
-    per_sequence_table,
-)
 from pytracking.analysis.result_sets import ResultSet, as_result_sets, find_all_results, row_called
 from pytracking.analysis.rules import DEFAULT_RULE, RULES, get_rule
 from pytracking.analysis.scores import MEASURES
@@ -24,8 +18,9 @@ from pytracking.analysis.tables import FORMATS, Table
 from pytracking.evaluation import SequenceList, get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.evaluation.reference import RESULTS_FORM, join_words
-from pytracking.evaluation.run_folders import parameter_folders
+from pytracking.evaluation.results import parameter_folders
 from pytracking.utils.files import write_text
+from pytracking.utils.names import file_stem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     evaluation = _evaluate(args, results, sequences, rows)
     status = _show(_tables(args, evaluation, rows), args)
     if args.plots is not None:
-        stem = _file_stem(args.name or args.dataset) + ("_hard" if args.hard else "")
+        stem = file_stem(args.name or args.dataset) + ("_hard" if args.hard else "")
         for path in save_plots(evaluation, stem, args.plots or KINDS):
             print(f"plot: {path}")
     return status
@@ -103,7 +98,7 @@ def _evaluate(
     )
     if args.hard is None:
         return evaluation
-    hard = hard_sequences(evaluation, rows[args.hard])
+    hard = report.hard_sequences(evaluation, rows[args.hard])
     if not hard.sequences:
         raise UserError(f"--hard: every run of '{args.hard}' exceeds an AUC of 0.75 on all sequences")
     return hard
@@ -111,15 +106,15 @@ def _evaluate(
 
 def _tables(args: argparse.Namespace, evaluation: Evaluation, rows: dict[str, str]) -> list[Table]:
     name = (args.name or args.dataset) + (f", hard sequences of {args.hard}" if args.hard else "")
-    tables = [overall_table(evaluation, name)]
+    tables = [report.overall_table(evaluation, name)]
     if args.per_sequence:
         order = "gap" if len(evaluation.trackers) > 1 else "name"
-        tables.append(per_sequence_table(evaluation, f"{name}: {args.measure}", args.measure, order))
+        tables.append(report.per_sequence_table(evaluation, f"{name}: {args.measure}", args.measure, order))
     if args.attributes:
-        tables.append(attribute_table(evaluation, f"{name}: {args.measure} by attribute", args.measure))
+        tables.append(report.attribute_table(evaluation, f"{name}: {args.measure} by attribute", args.measure))
     if args.versus:
         first, second = (rows[name] for name in args.versus)
-        tables.append(head_to_head_table(evaluation, first, second, args.measure))
+        tables.append(report.head_to_head_table(evaluation, first, second, args.measure))
     return tables
 
 
@@ -142,7 +137,3 @@ def _list_results(root: Path) -> int:
     if not found:
         print(f"no results in {root}; `pytracking run` makes some", file=sys.stderr)
     return 0 if found else 2
-
-
-def _file_stem(name: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name).strip("_")

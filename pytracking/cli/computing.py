@@ -30,11 +30,7 @@ def _engine(text: str) -> str:
 
 
 def apply_computing_options(args: argparse.Namespace) -> None:
-    """Makes them hold in this process and in every process that it starts.
-
-    Raises:
-        UserError: if the number of threads is not positive.
-    """
+    """Makes them hold in this process and in every process that it starts."""
     if args.engine is not None:
         os.environ[ENGINE_VARIABLE] = args.engine
     state_most_threads(args.cpu_threads)

@@ -10,8 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ltr.errors import UserError
-from pytracking.cli.checks import computing, machine
-from pytracking.cli.checks.finding import Finding
+from pytracking.cli.checks import Finding, computing, machine
 from pytracking.evaluation.datasets.registry import DATASETS
 from pytracking.evaluation.discovery import parameter_names, tracker_names
 from pytracking.evaluation.environment import LOCAL_FILE, config_file, env_settings, how_to_set

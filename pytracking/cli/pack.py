@@ -10,6 +10,7 @@ from pytracking.evaluation import get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.evaluation.reference import RESULTS_FORM, join_words
 from pytracking.evaluation.submission import FORMATS, SubmissionError, pack
+from pytracking.utils.names import file_stem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     kind = FORMATS[args.benchmark]
     dataset = args.dataset or kind.datasets[0]
     results = find_results(_one(join_words(args.tracker)), env_settings().results_path)
-    output = args.output or Path(f"{_stem(results)}_{dataset}{kind.suffix}")
+    output = args.output or Path(f"{file_stem(results.name)}_{dataset}{kind.suffix}")
     submission = pack(
         args.benchmark,
         _folders(results),
@@ -53,7 +54,3 @@ def _folders(results: ResultSet) -> list[Path]:
     if archives:
         raise SubmissionError(f"{archives[0]} is a zip; unpack it first")
     return [run.path for run in results.runs]
-
-
-def _stem(results: ResultSet) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-_.@" else "_" for letter in results.name)

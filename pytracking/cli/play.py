@@ -14,7 +14,6 @@ from pytracking.analysis.result_sets import ResultSet, find_results
 from pytracking.evaluation import Sequence, SequenceList, get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.evaluation.reference import RESULTS_FORM, join_words
-from pytracking.evaluation.results import ResultFileError, parse_boxes
 from pytracking.utils.video_writer import browser_suffix
 
 
@@ -49,16 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 def load_boxes(results: list[ResultSet], sequence: Sequence) -> dict[str, np.ndarray]:
     """Boxes of each tracker's first run."""
-    boxes = {}
-    for row in results:
-        run, source = row.runs[0], row.runs[0].source(sequence.name)
-        data = run.boxes(sequence.name)
-        if data is None:
-            raise ResultFileError(f"{source}: no such file")
-        boxes[row.name] = parse_boxes(data, source)
-        if len(boxes[row.name]) != len(sequence):
-            raise ResultFileError(f"{source}: {len(boxes[row.name])} rows for {len(sequence)} frames")
-    return boxes
+    return {row.name: row.runs[0].checked_boxes(sequence) for row in results}
 
 
 def _chosen(args: argparse.Namespace, dataset: SequenceList, results: list[ResultSet]) -> list[Sequence]:

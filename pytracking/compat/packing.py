@@ -4,7 +4,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytracking.evaluation import Tracker, get_dataset
-from pytracking.evaluation.run_folders import list_runs
+from pytracking.evaluation.results import list_runs
 from pytracking.evaluation.submission import FORMATS, pack
 
 

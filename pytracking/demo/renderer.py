@@ -6,16 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from pytracking.demo.fixed_point import (
-    ARCSINE,
-    ONE,
-    SINE,
-    SINE_ONE,
-    TURN,
-    cosine,
-    random_bytes,
-    sine,
-)
+from pytracking.demo.fixed_point import ARCSINE, ONE, SINE, SINE_ONE, TURN, cosine, random_bytes, sine
 from pytracking.demo.sprites import Part, figure, lantern_texture
 from pytracking.demo.textures import BACKGROUNDS, WORLD
 
@@ -145,7 +136,7 @@ def _draw(image: np.ndarray, mask: np.ndarray | None, actor: Actor) -> None:
     if actor.figure == "lantern":
         _draw_lantern(image, mask, actor)
         return
-    for part in figure(actor.figure).parts:
+    for part in figure(actor.figure):
         angle = actor.angle + part.swing * sine(actor.gait + part.phase) // SINE_ONE
         if part.swing == TURN // 2:  # a wheel
             angle = actor.angle + actor.gait

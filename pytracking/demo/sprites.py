@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -24,11 +24,7 @@ class Part:
     phase: int = 0  # 1/1024 turn
 
 
-@dataclass(frozen=True)
-class Figure:
-    """Parts, drawn in order."""
-
-    parts: tuple[Part, ...] = field(default_factory=tuple)
+Figure = tuple[Part, ...]  # drawn in this order
 
 
 class _Painter:
@@ -96,7 +92,7 @@ def beetle() -> Figure:
             leg = _Painter(28, 6).box(0, 1, 28, 4, (34, 30, 30)).finish(31 + row)
             pivot = (27, 3) if side < 0 else (1, 3)
             legs.append(Part(leg, pivot, (side * 18, y), swing=50, phase=row * 340 + (512 if side > 0 else 0)))
-    return Figure((*legs, Part(shell.finish(3), (28, 38))))
+    return *legs, Part(shell.finish(3), (28, 38))
 
 
 def fish() -> Figure:
@@ -105,12 +101,10 @@ def fish() -> Figure:
     tail = _Painter(34, 40).ellipse(12, 10, 11, 9, (214, 98, 30)).ellipse(12, 30, 11, 9, (214, 98, 30))
     tail.box(12, 16, 20, 8, (214, 98, 30))
     fin = _Painter(22, 22).ellipse(11, 11, 10, 10, (190, 84, 26)).finish(43)
-    return Figure(
-        (
-            Part(tail.finish(42), (32, 20), (-32, 0), swing=90),
-            Part(fin, (11, 3), (2, 14), swing=120, phase=300),
-            Part(body.finish(41), (38, 22), squeeze=26, phase=512),
-        )
+    return (
+        Part(tail.finish(42), (32, 20), (-32, 0), swing=90),
+        Part(fin, (11, 3), (2, 14), swing=120, phase=300),
+        Part(body.finish(41), (38, 22), squeeze=26, phase=512),
     )
 
 
@@ -123,7 +117,7 @@ def car(paint: Colour = (44, 84, 168), seed: int = 51) -> Figure:
     wheel.box(9, 3, 2, 14, (60, 60, 64)).box(3, 9, 14, 2, (60, 60, 64))
     turning = wheel.finish(seed + 1, 30)
     parts = [Part(turning, (10, 10), (x, 13), swing=512) for x in (-26, 26)]
-    return Figure((Part(body.finish(seed, 40), (46, 22)), *parts))
+    return Part(body.finish(seed, 40), (46, 22)), *parts
 
 
 def bird() -> Figure:
@@ -132,12 +126,10 @@ def bird() -> Figure:
     body.ellipse(30, 20, 14, 4, (214, 204, 190))
     wing = _Painter(30, 40).ellipse(15, 20, 13, 20, (74, 62, 60)).stripes(7, 2, (150, 132, 116), slant=10).finish(62)
     far = (wing[::-1].astype(np.int64) * [180, 180, 180, 256] >> 8).astype(np.uint8)
-    return Figure(
-        (
-            Part(np.ascontiguousarray(far), (15, 38), (2, -2), squeeze=150, swing=40),
-            Part(body.finish(61), (30, 15)),
-            Part(np.ascontiguousarray(wing[::-1]), (15, 38), (-3, 0), squeeze=150, swing=40, phase=60),
-        )
+    return (
+        Part(np.ascontiguousarray(far), (15, 38), (2, -2), squeeze=150, swing=40),
+        Part(body.finish(61), (30, 15)),
+        Part(np.ascontiguousarray(wing[::-1]), (15, 38), (-3, 0), squeeze=150, swing=40, phase=60),
     )
 
 
@@ -146,15 +138,13 @@ def runner(shirt: Colour = (206, 60, 52), band: Colour = (244, 238, 230), seed: 
     torso = _Painter(26, 40).box(3, 4, 20, 34, shirt).ellipse(13, 5, 10, 5, shirt).box(3, 14, 20, 7, band)
     head = _Painter(20, 22).ellipse(10, 12, 8, 10, skin).ellipse(10, 6, 9, 6, (52, 36, 26))
     leg, arm = _limb(34, 9, trousers, seed + 2), _limb(28, 7, skin, seed + 3)
-    return Figure(
-        (
-            Part(arm, (3, 3), (0, -13), swing=130, phase=512),
-            Part(leg, (4, 4), (0, 16), swing=110),
-            Part(leg, (4, 4), (0, 16), swing=110, phase=512),
-            Part(torso.finish(seed, 60), (13, 20)),
-            Part(head.finish(seed + 1, 50), (10, 20), (0, -17), swing=14),
-            Part(arm, (3, 3), (0, -13), swing=130),
-        )
+    return (
+        Part(arm, (3, 3), (0, -13), swing=130, phase=512),
+        Part(leg, (4, 4), (0, 16), swing=110),
+        Part(leg, (4, 4), (0, 16), swing=110, phase=512),
+        Part(torso.finish(seed, 60), (13, 20)),
+        Part(head.finish(seed + 1, 50), (10, 20), (0, -17), swing=14),
+        Part(arm, (3, 3), (0, -13), swing=130),
     )
 
 
@@ -162,7 +152,7 @@ def ball() -> Figure:
     disc = _Painter(52, 52).ellipse(26, 26, 25, 25, (236, 234, 228))
     disc.ellipse(26, 26, 8, 8, (30, 34, 40)).ellipse(8, 18, 8, 8, (196, 52, 46))
     disc.ellipse(44, 18, 8, 8, (36, 84, 160)).ellipse(26, 48, 8, 8, (44, 130, 72))
-    return Figure((Part(disc.finish(81, 70), (26, 26)),))
+    return (Part(disc.finish(81, 70), (26, 26)),)
 
 
 def butterfly(colour: Colour = (92, 64, 160), spot: Colour = (240, 200, 70), seed: int = 91) -> Figure:
@@ -173,12 +163,10 @@ def butterfly(colour: Colour = (92, 64, 160), spot: Colour = (240, 200, 70), see
     body = _Painter(8, 50).ellipse(4, 25, 4, 24, (38, 30, 30)).finish(seed + 1)
     upper = np.ascontiguousarray(right.transpose(1, 0, 2)[::-1])
     lower = np.ascontiguousarray(right.transpose(1, 0, 2))
-    return Figure(
-        (
-            Part(upper, (26, 29), (0, -2), squeeze=120),
-            Part(lower, (26, 1), (0, 2), squeeze=120),
-            Part(np.ascontiguousarray(body.transpose(1, 0, 2)), (25, 4)),
-        )
+    return (
+        Part(upper, (26, 29), (0, -2), squeeze=120),
+        Part(lower, (26, 1), (0, 2), squeeze=120),
+        Part(np.ascontiguousarray(body.transpose(1, 0, 2)), (25, 4)),
     )
 
 
@@ -188,10 +176,11 @@ def drone() -> Figure:
         for step in range(1, 6):
             frame.ellipse(18 + (x - 18) * step // 6, 18 + (y - 18) * step // 6, 2, 2, (60, 62, 68))
         frame.ellipse(x, y, 6, 6, (150, 154, 160)).ellipse(x, y, 2, 2, (30, 30, 34))
-    return Figure((Part(frame.finish(101, 40), (18, 18)),))
+    return (Part(frame.finish(101, 40), (18, 18)),)
 
 
-def lantern() -> np.ndarray:
+@cache
+def lantern_texture() -> np.ndarray:
     """Texture of a cylinder, once round: a pale side with red marks, and a dark side with another pattern."""
     wrap = _Painter(192, 64).box(0, 0, 96, 64, (226, 206, 160)).box(96, 0, 96, 64, (52, 70, 92))
     for x, y, rx, ry in ((24, 22, 12, 12), (60, 40, 14, 10), (44, 10, 6, 5), (84, 20, 7, 14), (14, 52, 8, 6)):
@@ -205,7 +194,7 @@ def lantern() -> np.ndarray:
 def pillar(width: int, height: int, colour: Colour, seed: int) -> Figure:
     """Something upright to hide behind."""
     post = _Painter(width, height).box(0, 0, width, height, colour).stripes(max(6, width // 3), 2, (60, 56, 52))
-    return Figure((Part(post.finish(seed, 120), (width // 2, height // 2)),))
+    return (Part(post.finish(seed, 120), (width // 2, height // 2)),)
 
 
 def bush(seed: int) -> Figure:
@@ -216,7 +205,7 @@ def bush(seed: int) -> Figure:
     texture = shape.finish(seed, 200)
     holes = fractal_noise(seed + 1, (80, 112), (10, 14))[:, :110] > 146
     texture[holes, 3] = 0
-    return Figure((Part(texture, (55, 40)),))
+    return (Part(texture, (55, 40)),)
 
 
 FIGURES: dict[str, Callable[[], Figure]] = {
@@ -240,8 +229,3 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 def figure(name: str) -> Figure:
     """A figure by name, painted once."""
     return FIGURES[name]()
-
-
-@cache
-def lantern_texture() -> np.ndarray:
-    return lantern()

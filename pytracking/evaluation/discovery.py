@@ -40,11 +40,7 @@ def parameter_names(tracker: str) -> list[str]:
 
 
 def check_exists(tracker: str, parameter: str) -> None:
-    """Refuses names that do not exist.
-
-    Raises:
-        UnknownTrackerError: naming what exists.
-    """
+    """Refuses names that do not exist; the UnknownTrackerError says what does."""
     if tracker not in tracker_names():
         raise UnknownTrackerError(unknown_name_message("tracker", tracker, tracker_names()))
     parameters = parameter_names(tracker)
@@ -54,11 +50,7 @@ def check_exists(tracker: str, parameter: str) -> None:
 
 
 def load_parameters(tracker: str, parameter: str) -> Any:
-    """What a parameter file says (:class:`pytracking.tracker.base.TrackerParams`).
-
-    Raises:
-        UserError: if it says nothing.
-    """
+    """What a parameter file says (:class:`pytracking.tracker.base.TrackerParams`)."""
     _package("tracker")
     _package("parameter")
     module = importlib.import_module(f"pytracking.parameter.{tracker}.{parameter}")
@@ -69,11 +61,7 @@ def load_parameters(tracker: str, parameter: str) -> Any:
 
 
 def tracker_class(tracker: str) -> type:
-    """The class of a tracker (:class:`pytracking.tracker.base.BaseTracker`).
-
-    Raises:
-        UserError: if its folder names none.
-    """
+    """The class of a tracker (:class:`pytracking.tracker.base.BaseTracker`)."""
     _package("tracker")
     module = importlib.import_module(f"pytracking.tracker.{tracker}")
     found = _function(module, "get_tracker_class")()
@@ -89,11 +77,7 @@ def _function(module: ModuleType, name: str) -> Callable[[], Any]:
 
 
 def _package(kind: str) -> ModuleType:
-    """``pytracking.tracker`` or ``pytracking.parameter``, with the user's folders; ours come first.
-
-    Raises:
-        UserError: if a user's folder does not exist, or has a tracker of a name that exists here.
-    """
+    """``pytracking.tracker`` or ``pytracking.parameter``, with the user's folders; ours come first."""
     package = importlib.import_module(f"pytracking.{kind}")
     for root in _user_folders():
         folder = root / kind

@@ -49,11 +49,7 @@ class EnvSettings:
         return None
 
     def require(self, key: str, purpose: str = "this command") -> Path:
-        """The path of ``key``.
-
-        Raises:
-            MissingPathError: if it is not set; the message shows the ways to set it.
-        """
+        """The path of ``key``; a MissingPathError, where it is not set, shows the ways to set it."""
         path = getattr(self, key)
         if path is None:
             raise MissingPathError(f"{purpose} needs the path '{key}', which is not set.\n{how_to_set(key)}")

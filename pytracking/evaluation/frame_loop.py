@@ -72,13 +72,7 @@ class FrameLoop:
         ground_truth: np.ndarray | None = None,
         where: str = "the first frame",
     ) -> FrameResult:
-        """Starts on a target; ``where`` starts the message of an error.
-
-        Raises:
-            FrameError: if the image is not RGB uint8.
-            BoxError: if no tracker can start on the box.
-            TrackerOutputError: if the tracker returned a box that is none.
-        """
+        """Starts on a target; errors (FrameError, BoxError, TrackerOutputError) begin with ``where``."""
         self._previous, self._index = None, 0  # if the tracker raises, nothing must go on with the old target
         _check_image(image, where)
         box = check_initial_box(list(box), image.shape[:2], where).tolist()
@@ -108,12 +102,7 @@ class FrameLoop:
         )
 
     def next(self, image: np.ndarray, where: str | None = None) -> FrameResult:
-        """Follows the target into the next frame; ``where`` starts the message of an error.
-
-        Raises:
-            FrameError: if the image is not RGB uint8, or of another size than the first.
-            TrackerOutputError: if the tracker did not return four finite numbers with a size that is not negative.
-        """
+        """Follows the target into the next frame; errors (FrameError, TrackerOutputError) begin with ``where``."""
         info = self.prepare(image, where)
         start = time.perf_counter()
         output = self._tracker.track(image, info)
@@ -149,11 +138,7 @@ def _result(output: dict[str, Any], seconds: float, where: str) -> FrameResult:
 
 
 def box_of_output(output: dict[str, Any], where: str) -> np.ndarray:
-    """The box (4,) that a tracker returned, checked.
-
-    Raises:
-        TrackerOutputError: if it is not four finite numbers, or its size is negative; ``where`` starts the message.
-    """
+    """The box (4,) that a tracker returned; a TrackerOutputError, which begins with ``where``, if it is none."""
     try:
         box = np.asarray(output["target_bbox"], dtype=np.float64)
     except (KeyError, TypeError, ValueError) as error:

@@ -10,6 +10,7 @@ import numpy as np
 from pytracking.evaluation.frame_loop import FrameLoop
 from pytracking.evaluation.targets import TargetGroup
 from pytracking.evaluation.tracker import Tracker
+from pytracking.utils.notices import plain_warnings
 from pytracking.utils.threads import own_torch_threads
 
 
@@ -29,7 +30,8 @@ class TrackerHandle:
         self.spec = Tracker(name, param, network=network, strict_weights=strict_weights, overrides=overrides)
         self.seed = seed
         self.seconds = 0.0  # inside the tracker, for the last frame
-        self._tracker = self.spec.create_tracker()
+        with plain_warnings():
+            self._tracker = self.spec.create_tracker()
         self._loop = FrameLoop(self._tracker)
 
     def __repr__(self) -> str:
@@ -41,14 +43,11 @@ class TrackerHandle:
         return dict(self._tracker.computing)
 
     def init(self, frame: np.ndarray, box: Iterable[float]) -> dict[str, Any]:
-        """Starts on a target.
+        """Starts on a target; returns ``target_bbox`` and what else the tracker says.
 
         Args:
             frame: RGB uint8 (h, w, 3). OpenCV's frames are BGR: convert them first.
             box: x, y, w, h in pixels.
-
-        Returns:
-            ``target_bbox`` and what else the tracker says.
 
         Raises:
             ValueError: if the frame is not RGB uint8, or the box is not finite, has no area or is outside the frame.
@@ -58,11 +57,7 @@ class TrackerHandle:
         return result.output
 
     def update(self, frame: np.ndarray) -> dict[str, Any]:
-        """Finds the target in the next frame.
-
-        Returns:
-            ``target_bbox`` ``[x, y, w, h]`` and, where the tracker has them, ``score`` and ``flag``.
-        """
+        """Finds the target in the next frame: ``target_bbox`` and, where there are any, ``score`` and ``flag``."""
         if not self._loop.started:
             raise RuntimeError("call init(frame, box) before update(frame)")
         result = self._loop.next(frame)

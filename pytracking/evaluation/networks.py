@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ltr.errors import UserError
+from ltr.weights import bundled_networks, find_weights
 from pytracking.evaluation.environment import env_settings
 from pytracking.tracker.base import TrackerParams
 from pytracking.utils.notices import Notice
@@ -34,12 +35,7 @@ class Weights:
 
 
 def find_network(params: TrackerParams, label: str, network: str | None = None, strict: bool = False) -> Weights:
-    """The network that parameters lead to; see :func:`pytracking.evaluation.parameters.resolve_parameters`.
-
-    Raises:
-        MissingWeightsError: if it is not on this machine.
-        UserError: if two networks are asked for, or the tracker takes none.
-    """
+    """The network that parameters lead to, see ``resolve_parameters``; MissingWeightsError if it is not here."""
     stated_by_user = params.provenance.get("weights") == "user"
     if network is not None and stated_by_user:
         raise UserError(f"{label}: two networks are asked for, '{network}' and weights='{params.weights}'; give one")
@@ -48,14 +44,13 @@ def find_network(params: TrackerParams, label: str, network: str | None = None, 
             raise UserError(f"{label} takes no network, but '{network}' was asked for")
         return Weights(None)
     asked_for = params.weights if stated_by_user else network
+    file = _find(params.weights if asked_for is None else asked_for)
+    if file is not None:
+        return Weights(file, fallback=asked_for is not None)
     if asked_for is not None:
-        file = _find(asked_for)
-        if file is None:
-            missing = f"{label}: network '{asked_for}' is not in {_folder()}"
-            raise MissingWeightsError(f"{missing}, nor bundled ({_bundled()})")
-        return Weights(file, fallback=True)
-    file = _find(params.weights)
-    return Weights(file) if file is not None else _stand_in(params, label, strict, stated_by_user)
+        bundled = ", ".join(path.stem for path in bundled_networks())
+        raise MissingWeightsError(f"{label}: network '{asked_for}' is not in {_folder()}, nor bundled ({bundled})")
+    return _stand_in(params, label, strict, stated_by_user)
 
 
 def recommendations(network_file: Path) -> dict[str, Any]:
@@ -90,15 +85,7 @@ def _stand_in(params: TrackerParams, label: str, strict: bool, stated_by_user: b
 
 
 def _find(name: str | None) -> Path | None:
-    from ltr.weights import find_weights  # here because trackers without a network work without ltr
-
     return find_weights(name, [_folder()]) if name else None
-
-
-def _bundled() -> str:
-    from ltr.weights import bundled_networks
-
-    return ", ".join(path.stem for path in bundled_networks())
 
 
 def _folder() -> Path:

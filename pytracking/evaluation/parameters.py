@@ -48,18 +48,12 @@ def resolve_parameters(
     network: str | None = None,
     strict_weights: bool = False,
 ) -> tuple[TrackerParams, Weights]:
-    """What really runs.
+    """What really runs. Parameters written for pytracking are a bag of attributes, and load their network themselves.
 
     Args:
         label: ``tracker/parameter``, for messages.
         network: that a user asks for in place of the parameters' ``weights``.
         strict_weights: raise where the parameters' network is missing, instead of taking their fallback.
-
-    Raises:
-        UnknownParameterError: if an override names a parameter that does not exist.
-        MissingWeightsError: if the network is not on this machine.
-
-    Parameters written for pytracking are a bag of attributes, and load their network themselves.
     """
     if not is_dataclass(params):
         return _resolve_bag(params, label, overrides or {}, network), Weights(None)

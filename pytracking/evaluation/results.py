@@ -6,6 +6,7 @@ included), with ``<sequence>_time.txt`` (seconds per frame) and, for trackers th
 """
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,25 @@ def result_dir(root: str | Path, tracker: str, param: str, run_id: int | None = 
     return ResultPath(root) / tracker / (param if run_id is None else f"{param}_{run_id:03d}")
 
 
+def list_runs(folder: Path, param: str) -> dict[int | None, Path]:
+    """Runs of a parameter in a tracker's folder, by number (None: the one without)."""
+    runs: dict[int | None, Path] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        stem = path.name.removesuffix(".zip")
+        number = re.fullmatch(re.escape(param) + r"(?:_(\d{3}))?", stem)
+        if number and (path.is_dir() or path.suffix == ".zip"):
+            runs.setdefault(int(number[1]) if number[1] else None, path)
+    return runs
+
+
+def parameter_folders(folder: Path) -> list[str]:
+    """Parameters that a tracker's folder has results of."""
+    if not folder.is_dir():
+        return []
+    stems = (path.name.removesuffix(".zip") for path in folder.iterdir() if path.is_dir() or path.suffix == ".zip")
+    return sorted({re.sub(r"_\d{3}$", "", stem) for stem in stems})
+
+
 def boxes_file(folder: str | Path, sequence_name: str) -> Path:
     """Where the boxes of a sequence are."""
     return Path(folder) / f"{sequence_name}.txt"
@@ -51,6 +71,9 @@ def peak_memory_file(folder: str | Path, sequence_name: str) -> Path:
     return Path(folder) / "memory" / f"{sequence_name}.txt"
 
 
+FILES = (boxes_file, times_file, scores_file, peak_memory_file)
+
+
 def result_names(folder: str | Path) -> list[str]:
     """Sequences of which a folder has boxes."""
     stems = sorted(path.stem for path in Path(folder).glob("*.txt") if not path.name.startswith("."))
@@ -58,11 +81,7 @@ def result_names(folder: str | Path) -> list[str]:
 
 
 def write_boxes(path: str | Path, boxes: np.ndarray) -> None:
-    """Writes boxes (n, 4) atomically.
-
-    Raises:
-        ResultFileError: if a box is not finite, before anything is written.
-    """
+    """Writes boxes (n, 4) atomically; a ResultFileError, before anything is written, if one is not finite."""
     boxes = np.asarray(boxes, dtype=np.float64)
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise ResultFileError(f"{path}: boxes must have shape (n, 4), got {boxes.shape}")
@@ -73,20 +92,12 @@ def write_boxes(path: str | Path, boxes: np.ndarray) -> None:
 
 
 def read_boxes(path: str | Path) -> np.ndarray:
-    """Boxes of a result file as float64 (n, 4).
-
-    Raises:
-        ResultFileError: if the file is missing or empty, or a line is not four finite numbers of a box.
-    """
+    """Boxes of a result file as float64 (n, 4); a ResultFileError names the file and the line that is no box."""
     return parse_boxes(_read_bytes(path), path)
 
 
 def parse_boxes(data: bytes, source: str | Path) -> np.ndarray:
-    """Boxes of a result file's content as float64 (n, 4); ``source`` names the file in messages.
-
-    Raises:
-        ResultFileError: if a line is not four finite numbers, or a width or height is negative.
-    """
+    """Boxes of a result file's content as float64 (n, 4); ``source`` names the file in a ResultFileError."""
     boxes = _parse_table(data, source, columns=4)
     negative = np.flatnonzero((boxes[:, 2:] < 0).any(axis=1))
     if negative.size:
@@ -147,6 +158,13 @@ def is_complete(folder: str | Path, sequence_name: str, frames: int) -> bool:
         return not times.exists() or len(read_times(times)) == frames
     except ResultFileError:
         return False
+
+
+def check_length(rows: np.ndarray, source: str | Path, frames: int) -> np.ndarray:
+    """The rows of a result file, if there is one per frame; ResultFileError otherwise."""
+    if len(rows) != frames:
+        raise ResultFileError(f"{source}: {len(rows)} rows for {frames} frames")
+    return rows
 
 
 def _read_bytes(path: str | Path) -> bytes:

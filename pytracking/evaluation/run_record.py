@@ -71,8 +71,7 @@ def recorded_parameters(params: TrackerParams) -> dict[str, Any]:
 def read_record(folder: str | Path) -> dict[str, Any] | None:
     """The record of a result folder; None where there is none, or none that makes sense.
 
-    Raises:
-        OSError: the disk does not give it: it may be there, so nothing must be concluded.
+    An OSError passes: the record may be there, so nothing must be concluded.
     """
     try:
         record = json.loads((Path(folder) / RECORD_NAME).read_text(encoding="utf-8"))

@@ -1,6 +1,7 @@
 """Runs trackers on sequences: in parallel, resumable, and honest about what failed."""
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
@@ -77,9 +78,6 @@ def run_dataset(
     (:mod:`pytracking.evaluation.result_folder`).
 
     Args:
-        dataset: the sequences.
-        trackers: the trackers.
-        debug: the trackers' debug level.
         threads: number of worker processes; 0 runs in this process.
         visdom_info: taken and not used, so that calls written for pytracking run.
         rerun: compute everything again, with the settings that the results there have.
@@ -106,9 +104,11 @@ def run_dataset(
             waiting = [each for each in sequences if rerun or not is_this_runs(run.folder, each, run.settings)]
             report.kept += len(sequences) - len(waiting)
             tasks += [Task(tracker, sequence, run.settings, rerun) for sequence in waiting]
+        if threads or pool is not None:
+            tasks.sort(key=lambda task: -len(task.sequence))  # so that the workers end at about the same time
         with _Progress(tasks, total=len(sequences) * len(trackers), kept=report.kept, show=progress) as bar:
-            # an interruption here ends the workers at once
-            with closing(_outcomes(tasks, threads, bar, pool)) as outcomes:
+            running = outcomes_of(tasks, threads, bar.frames) if pool is None else pool.run(tasks, bar.frames)
+            with closing(running) as outcomes:  # an interruption here ends the workers at once
                 for outcome in outcomes:
                     _note(outcome, report)
                     bar.finished(outcome)
@@ -122,23 +122,17 @@ def run_sequence(
     return run_dataset([seq], [tracker], debug, visdom_info=visdom_info)
 
 
-def _outcomes(tasks: list[Task], threads: int, bar: _Progress, pool: Pool | None) -> Iterator[Outcome]:
-    if pool is not None:
-        yield from pool.run(_longest_first(tasks), bar.frames)
+def outcomes_of(
+    tasks: list[Any], workers: int, progress: Callable[[Any, int], None], runner_class: type = TaskRunner
+) -> Iterator[Outcome]:
+    """Outcomes of tasks as they end, in this process (0 workers) or in others."""
+    if workers == 0 or not tasks:
+        runner = runner_class()
+        yield from (runner.run(task, functools.partial(progress, task)) for task in tasks)
         return
-    if threads == 0 or not tasks:
-        runner = TaskRunner()
-        for task in tasks:
-            yield runner.run(task, lambda frames, task=task: bar.frames(task, frames))
-        return
-    workers = min(threads, len(tasks))
-    with WorkerPool(workers, threads_of_each(workers)) as workers_here:
-        yield from workers_here.run(_longest_first(tasks), bar.frames)
-
-
-def _longest_first(tasks: list[Task]) -> list[Task]:
-    """So that the workers end at about the same time."""
-    return sorted(tasks, key=lambda task: -len(task.sequence))
+    workers = min(workers, len(tasks))
+    with WorkerPool(workers, threads_of_each(workers), runner_class) as pool:
+        yield from pool.run(tasks, progress)
 
 
 def _note(outcome: Outcome, report: RunReport) -> None:

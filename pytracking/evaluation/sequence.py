@@ -101,9 +101,6 @@ class Sequence:
         """What tells this sequence from another of its name: frames, their size, and the box a tracker starts on.
 
         Folders do not enter, so that a dataset may be moved.
-
-        Raises:
-            ImageReadError: if the first frame cannot be read.
         """
         if self._frames_identity is None:
             height, width = self.load_frame(0).shape[:2]
@@ -118,11 +115,7 @@ class Sequence:
         return {**self._frames_identity, "first_box": self.ground_truth_rect[0].tolist()}
 
     def load_frame(self, index: int) -> np.ndarray:
-        """Frame ``index`` (0-based) as RGB uint8 (h, w, 3).
-
-        Raises:
-            ImageReadError: naming the file, the sequence and the frame.
-        """
+        """Frame ``index`` (0-based) as RGB uint8 (h, w, 3); an ImageReadError names file, sequence and frame."""
         try:
             return read_image(self.frames[index])
         except ImageReadError as error:

@@ -63,11 +63,7 @@ class TargetGroup:
         return outputs
 
     def add(self, frame: np.ndarray, object_id: int, box: Iterable[float]) -> dict[str, Any]:
-        """Starts on one more target, in a frame that the others have been updated with.
-
-        Raises:
-            ValueError: as in :meth:`init`, or if there is a target of this id.
-        """
+        """Starts on one more target, in a frame that the others were updated with; ValueError as in :meth:`init`."""
         if isinstance(object_id, bool) or not isinstance(object_id, int) or object_id < 1:
             raise ValueError(f"a target's id must be a whole number from 1 on, not {object_id!r}")
         if object_id in self._members:
@@ -84,11 +80,7 @@ class TargetGroup:
         return result.output
 
     def remove(self, object_id: int) -> None:
-        """Stops following a target.
-
-        Raises:
-            KeyError: if there is none of this id.
-        """
+        """Stops following a target; KeyError if there is none of this id."""
         if object_id not in self._members:
             raise KeyError(f"there is no target {object_id!r}; there are: {', '.join(map(str, self.ids)) or 'none'}")
         self._spare.append(self._members.pop(object_id)[0])

@@ -11,8 +11,7 @@ from pytracking.evaluation.discovery import UnknownTrackerError, check_exists, l
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.networks import Weights
 from pytracking.evaluation.parameters import resolve_parameters
-from pytracking.evaluation.results import result_dir
-from pytracking.evaluation.run_folders import list_runs
+from pytracking.evaluation.results import list_runs, result_dir
 from pytracking.evaluation.seeds import seed_for
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracking import SequenceOutput, track_sequence
@@ -89,11 +88,7 @@ class Tracker:
         return load_parameters(self.name, self.parameter_name)
 
     def get_parameters(self, overrides: dict[str, Any] | None = None) -> Any:
-        """The parameters that really run: the file's, a user's, the network's, and where each comes from.
-
-        Raises:
-            UnknownParameterError: if an override names a parameter that does not exist.
-        """
+        """The parameters that really run: the file's, a user's, the network's, and where each comes from."""
         return copy.copy(self.with_overrides(overrides)._resolve()[0])
 
     def with_overrides(self, overrides: dict[str, Any] | None) -> Tracker:
@@ -115,11 +110,7 @@ class Tracker:
         return tracker_class(self.name) if self.runnable else None
 
     def create_tracker(self, params: Any = None) -> Any:
-        """A new tracker object (:class:`pytracking.tracker.base.BaseTracker`).
-
-        Args:
-            params: parameters to change by name, or all of them as :meth:`get_parameters` gives them.
-        """
+        """A new tracker object; ``params`` are some to change, by name, or all as :meth:`get_parameters` gives them."""
         if params is None or isinstance(params, dict):
             params = self.get_parameters(params)
         return tracker_class(self.name)(params)
@@ -146,9 +137,8 @@ class Tracker:
     ) -> SequenceOutput:
         """Tracks one sequence and returns the output; writes nothing.
 
-        Args:
-            tracker: an object from :meth:`create_tracker` to use again (its network stays loaded); None makes one.
-            progress: called with the number of frames done.
+        A ``tracker`` of :meth:`create_tracker` is used again: its network stays loaded. ``progress`` is called with the
+        number of frames done.
         """
         if debug is not None:
             overrides = {**(overrides or {}), "debug": int(debug)}

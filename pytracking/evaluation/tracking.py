@@ -32,12 +32,9 @@ class SequenceOutput:
 def track_sequence(
     tracker: Any, sequence: Sequence, *, seed: int = 0, progress: Callable[[int], None] | None = None
 ) -> SequenceOutput:
-    """Runs a tracker object over a sequence.
+    """Runs a tracker object over a sequence; errors name sequence, frame and file.
 
     Only the time inside the tracker is counted, not the reading of frames.
-
-    Raises:
-        BoxError, FrameError, ImageReadError, TrackerOutputError: naming sequence, frame and file.
     """
     loop = FrameLoop(tracker)
     boxes = np.empty((len(sequence), 4))

@@ -49,14 +49,9 @@ class Crop:
 def sample_patch(
     image: np.ndarray, center: np.ndarray, scale: float, output_size: np.ndarray, **options: Any
 ) -> tuple[torch.Tensor, Crop]:
-    """Cuts ``scale * output_size`` pixels around ``center`` and resizes them to ``output_size``.
+    """Cuts ``scale * output_size`` pixels around ``center`` (y, x); options are those of :func:`sample_rectangle`.
 
-    Args:
-        center: (y, x) in the frame; its fraction is dropped.
-        options: keywords of :func:`sample_rectangle`.
-
-    Returns:
-        The patch (1, 3, h, w), float32 in 0..255, in channels-last memory; and where it lies in the frame.
+    Returns the patch (1, 3, h, w), float32 in 0..255, in channels-last memory; and where it lies in the frame.
     """
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
         raise ValueError(f"image must be an RGB uint8 array (h, w, 3), got {image.dtype} {image.shape}")

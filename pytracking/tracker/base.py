@@ -74,10 +74,8 @@ def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
     """The parameters with a network's recommendations for those that neither file nor user states.
 
     The recommendations are ``metadata["tracker"]`` of the network's file. :mod:`pytracking.evaluation.parameters`
-    applies them; a tracker object that is made without it takes its parameters as they are.
-
-    Raises:
-        AttributeError: if a recommendation names a parameter that does not exist, or is not a network's business.
+    applies them; a tracker object that is made without it takes its parameters as they are. An AttributeError names
+    those that do not exist or are not a network's business.
     """
     known = {each.name for each in fields(params) if each.metadata.get("recommended", True)}
     known -= {each.name for each in fields(TrackerParams)}

@@ -35,16 +35,9 @@ def clip_to_image(boxes: np.ndarray, image_size: tuple[int, int]) -> np.ndarray:
 
 
 def check_initial_box(box: Any, image_size: tuple[int, int], where: str) -> np.ndarray:
-    """Validates the box that a tracker starts on.
+    """The box that a tracker starts on, as float64; it may stick out of the image as long as a part is inside.
 
-    Args:
-        where: what the message should name, e.g. the annotation file.
-
-    Returns:
-        The box as float64, unchanged: a box that sticks out of the image is allowed as long as a part is inside.
-
-    Raises:
-        BoxError: if it is not four finite numbers, has no area, or lies outside the image.
+    A BoxError, which begins with ``where``, says that it is not four finite numbers, has no area, or lies outside.
     """
     try:
         box = np.asarray(box, dtype=np.float64).reshape(-1)

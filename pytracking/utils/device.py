@@ -11,11 +11,7 @@ ENGINE_VARIABLE = "PYTRACKING_ENGINE"  # what --engine sets
 
 
 def select_device(name: str = "auto") -> torch.device:
-    """Turns a parameter such as ``"auto"`` or ``"cuda:1"`` into a device that exists.
-
-    Raises:
-        UserError: if the name is not a device, or this machine does not have it.
-    """
+    """The device that a parameter such as ``"auto"`` or ``"cuda:1"`` means; UserError if it is not on this machine."""
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")

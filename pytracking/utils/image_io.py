@@ -19,6 +19,7 @@ try:
 except ImportError:
     simplejpeg = None
 
+PAGE_QUALITY = 80  # of JPEGs in pages
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp")
 
 
@@ -27,12 +28,9 @@ class ImageReadError(UserError, OSError):
 
 
 def read_image(path: str | Path) -> np.ndarray:
-    """Reads an image as RGB uint8 (h, w, 3).
+    """Reads an image as RGB uint8 (h, w, 3); ImageReadError if it is missing, truncated, or no image.
 
     Grey images are repeated over three channels, 16-bit images keep their upper byte, an alpha channel is dropped.
-
-    Raises:
-        ImageReadError: if the file is missing, truncated, or not an image.
     """
     path = Path(path)
     try:
@@ -83,6 +81,19 @@ def _as_rgb_uint8(image: np.ndarray, name: str) -> np.ndarray:
     if conversion is None:
         raise ImageReadError(f"cannot use image {name}: {image.shape[2]} channels, expected 1, 3 or 4")
     return cv2.cvtColor(image, conversion)
+
+
+def encode_jpeg(frame: np.ndarray, most_width: int | None = None) -> bytes:
+    """An RGB frame as JPEG for a page, made smaller where it is wider than asked for."""
+    height, width = frame.shape[:2]
+    if most_width and width > most_width:
+        size = (most_width, max(1, round(height * most_width / width)))
+        frame = cv2.resize(frame, size, interpolation=cv2.INTER_AREA)
+    quality = [cv2.IMWRITE_JPEG_QUALITY, PAGE_QUALITY]
+    done, data = cv2.imencode(".jpg", cv2.cvtColor(frame, cv2.COLOR_RGB2BGR), quality)
+    if not done:
+        raise OSError("a frame could not be encoded as JPEG")
+    return data.tobytes()
 
 
 def write_image(path: str | Path, image: np.ndarray, *, jpeg_quality: int = 95) -> None:

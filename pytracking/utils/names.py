@@ -1,7 +1,8 @@
-"""Messages about names that do not exist."""
+"""Names in messages and of files."""
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 
 
@@ -18,6 +19,16 @@ def unknown_name_message(
     near = nearest(name, existing, senses or {})
     hint = f" Did you mean '{near}'?" if near else ""
     return f"there is no {kind} '{name}'.{hint} There are: {', '.join(existing) or 'none'}"
+
+
+def shortened(lines: list[str], most: int = 10) -> list[str]:
+    """The first of many lines, and how many more there are."""
+    return lines if len(lines) <= most else [*lines[:most], f"... and {len(lines) - most} more"]
+
+
+def file_stem(name: str) -> str:
+    """A name as part of a file's, on every system."""
+    return re.sub(r"[^\w.@-]", "_", name).strip("_")
 
 
 def nearest(name: str, existing: list[str], senses: Mapping[str, str]) -> str | None:

@@ -29,11 +29,7 @@ def available_cores() -> int:
 
 
 def most_threads(asked: int | None = None) -> int:
-    """The most threads that a tracker may use; ``asked`` is its parameter ``cpu_threads``.
-
-    Raises:
-        UserError: if that is not a positive number.
-    """
+    """The most threads that a tracker may use; ``asked`` is its parameter ``cpu_threads``."""
     if asked is None and os.environ.get(VARIABLE):
         asked = int(os.environ[VARIABLE]) if os.environ[VARIABLE].isdecimal() else 0
     if asked is not None:
@@ -46,11 +42,7 @@ def most_threads(asked: int | None = None) -> int:
 
 
 def state_most_threads(count: int | None) -> None:
-    """Makes a number hold in this process and those that it starts; None changes nothing.
-
-    Raises:
-        UserError: if the number is not positive.
-    """
+    """Makes a number hold in this process and those that it starts; None changes nothing."""
     if count is not None:
         os.environ[VARIABLE] = str(most_threads(count))
 

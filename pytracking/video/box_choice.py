@@ -24,11 +24,7 @@ def has_screen() -> bool:
 
 
 def draw_with_mouse(frame: np.ndarray, title: str = "draw a box, then press ENTER") -> list[float]:
-    """Opens a window on the first frame.
-
-    Raises:
-        NoBoxError: if the window was closed without a box.
-    """
+    """Opens a window on the first frame; NoBoxError if it was closed without a box."""
     box = cv2.selectROI(title, cv2.cvtColor(frame, cv2.COLOR_RGB2BGR), showCrosshair=False)
     cv2.destroyWindow(title)
     if box[2] <= 0 or box[3] <= 0:

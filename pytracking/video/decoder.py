@@ -39,12 +39,7 @@ def send(stream: BinaryIO, head: dict[str, Any], body: bytes | memoryview = b"")
 
 
 def receive(stream: BinaryIO) -> tuple[dict[str, Any], BinaryIO]:
-    """Reads a message's head; its body, if any, is next in the stream.
-
-    Raises:
-        EOFError: if the other side is gone.
-        ValueError: if this is no message.
-    """
+    """Reads a message's head; its body, if any, is next in the stream. EOFError if the other side is gone."""
     length = int.from_bytes(exactly(stream, 4), "big")
     if length > MAX_HEAD:
         raise ValueError("the head of the message is too long")

@@ -50,11 +50,7 @@ class DecoderProcess:
         send(self._process.stdin, {"memory": limits.memory, "max_pixels": limits.max_pixels})
 
     def ask(self, ask: str, body: bytes = b"", **more: Any) -> tuple[dict[str, Any], np.ndarray | None]:
-        """The answer, with its picture (RGB uint8) if there is one.
-
-        Raises:
-            VideoError: if there is none, with the reason.
-        """
+        """The answer, with its picture (RGB uint8) if there is one; a VideoError says why there is no answer."""
         with self._lock:
             late = threading.Timer(self._limits.seconds, self._process.kill)
             late.daemon = True
@@ -144,11 +140,7 @@ class PictureDecoder:
         self.close()
 
     def decode(self, data: bytes) -> np.ndarray:
-        """A picture as RGB uint8 (h, w, 3).
-
-        Raises:
-            VideoError: if it is none.
-        """
+        """A picture as RGB uint8 (h, w, 3); VideoError if it is none."""
         _, frame = self._decoder.ask("picture", body=data)
         if frame is None:
             raise VideoError("the picture cannot be decoded")

@@ -1,7 +1,7 @@
 """The box, the score and the speed, drawn on a frame."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import cv2
@@ -23,10 +23,7 @@ def draw_output(frame: np.ndarray, output: dict[str, Any], caption: str = "") ->
     """A copy of the frame with the tracker's box and a line of text."""
     picture = frame.copy()
     flag = output.get("flag")
-    colour = FLAG_COLOURS.get(flag or "normal", LOST_COLOUR)
-    x, y, w, h = (round(float(value)) for value in output["target_bbox"])
-    thickness = max(1, round(frame.shape[1] / 300))
-    cv2.rectangle(picture, (x, y), (x + w, y + h), colour, thickness, cv2.LINE_AA)
+    _draw_box(picture, output["target_bbox"], FLAG_COLOURS.get(flag or "normal", LOST_COLOUR))
     parts = [caption] if caption else []
     if output.get("score") is not None:
         parts.append(f"score {float(output['score']):.2f}")
@@ -42,11 +39,10 @@ def draw_targets(frame: np.ndarray, outputs: Mapping[int, dict[str, Any]], capti
     if list(outputs) == [1]:
         return draw_output(frame, outputs[1], caption)
     picture = frame.copy()
-    thickness, scale = max(1, round(frame.shape[1] / 300)), max(0.4, frame.shape[1] / 1200)
+    scale = max(0.4, frame.shape[1] / 1200)
     for target, output in outputs.items():
         colour = target_colour(target)
-        x, y, w, h = (round(float(value)) for value in output["target_bbox"])
-        cv2.rectangle(picture, (x, y), (x + w, y + h), colour, thickness, cv2.LINE_AA)
+        x, y = _draw_box(picture, output["target_bbox"], colour)
         doubt = "" if output.get("flag") in (None, "normal") else " " + output["flag"].replace("_", " ")
         (width, height), base = cv2.getTextSize(f"{target}{doubt}", cv2.FONT_HERSHEY_SIMPLEX, scale, 1)
         top = max(y - height - base - 2, 0)  # above the box, or inside where there is no room
@@ -61,6 +57,14 @@ def draw_targets(frame: np.ndarray, outputs: Mapping[int, dict[str, Any]], capti
 def target_colour(target: int) -> tuple[int, int, int]:
     """RGB; the same for the same id everywhere."""
     return TARGET_COLOURS[(target - 1) % len(TARGET_COLOURS)]
+
+
+def _draw_box(picture: np.ndarray, box: Sequence[float], colour: tuple[int, int, int]) -> tuple[int, int]:
+    """Draws x, y, w, h into the picture; returns the corner's pixel."""
+    x, y, w, h = (round(float(value)) for value in box)
+    thickness = max(1, round(picture.shape[1] / 300))
+    cv2.rectangle(picture, (x, y), (x + w, y + h), colour, thickness, cv2.LINE_AA)
+    return x, y
 
 
 def _write_line(picture: np.ndarray, text: str) -> None:
@@ -78,11 +82,8 @@ def draw_boxes(frame: np.ndarray, outputs: list[tuple[str, dict[str, Any]]]) -> 
         outputs: tracker and output (``box``, ``score``) of each box.
     """
     picture = frame.copy()
-    thickness = max(1, round(frame.shape[1] / 300))
     names = list(dict.fromkeys(name for name, _ in outputs))
     for name, output in outputs:
-        x, y, w, h = (round(float(value)) for value in output["box"])
-        colour = TRACKER_COLOURS[names.index(name) % len(TRACKER_COLOURS)]
-        cv2.rectangle(picture, (x, y), (x + w, y + h), colour, thickness, cv2.LINE_AA)
+        _draw_box(picture, output["box"], TRACKER_COLOURS[names.index(name) % len(TRACKER_COLOURS)])
     lines = [(name, TRACKER_COLOURS[place % len(TRACKER_COLOURS)]) for place, name in enumerate(names)]
     return np.vstack([picture, legend(frame.shape[1], lines)])

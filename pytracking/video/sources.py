@@ -24,17 +24,11 @@ class VideoError(UserError, OSError):
 
 
 class FrameSource:
-    """An iterator over RGB uint8 frames (h, w, 3); use as a context manager.
+    """An iterator over RGB uint8 frames (h, w, 3); use as a context manager."""
 
-    Attributes:
-        name: for files written about it.
-        fps: frames per second of the recording.
-        length: number of frames, or None where it is unknown (a stream, a camera).
-    """
-
-    name: str
-    fps: float
-    length: int | None
+    name: str  # for files written about it
+    fps: float  # of the recording
+    length: int | None  # number of frames; None where it is unknown (a stream, a camera)
 
     def __enter__(self) -> FrameSource:
         return self
@@ -71,11 +65,7 @@ class FolderSource(FrameSource):
 
 
 class CaptureSource(FrameSource):
-    """A video file, a stream or a camera, through OpenCV.
-
-    Args:
-        finite: whether it has a last frame, so that an early end is a fault.
-    """
+    """A video file, a stream or a camera, through OpenCV; where it is ``finite`` an early end is a fault."""
 
     def __init__(self, target: str | int, name: str, finite: bool) -> None:
         self.name = name
@@ -148,11 +138,7 @@ class CaptureSource(FrameSource):
 
 
 def open_source(text: str) -> FrameSource:
-    """Opens what the user named: a file, a folder of frames, an address, a camera's number, or ``demo:NAME``.
-
-    Raises:
-        VideoError: naming it, and what it could have been.
-    """
+    """Opens what the user named: a file, a folder of frames, an address, a camera's number, or ``demo:NAME``."""
     if urlsplit(text).scheme.lower() in STREAM_SCHEMES:
         return CaptureSource(text, name=_safe_name(urlsplit(text).netloc + urlsplit(text).path), finite=False)
     if text.startswith(DEMO_PREFIX):

@@ -45,13 +45,11 @@ def track_video(
 ) -> Iterator[TrackedFrame]:
     """Yields frame after frame; memory does not grow with the video.
 
+    A VideoError or ImageReadError comes at the frame that cannot be read; everything before has been yielded.
+
     Args:
         choose_boxes: gets the first frame, returns x, y, w, h of each target by id.
-        start: the frame to start at, 0-based.
         changes: what changes in later frames, by their 0-based numbers in the video.
-
-    Raises:
-        VideoError, ImageReadError: at the frame that cannot be read; everything before has been yielded.
     """
     recent: deque[float] = deque(maxlen=SPEED_WINDOW)
     targets = handle.several()

@@ -68,7 +68,8 @@ class VotTaskRunner:
         for sequence in experiment.transform(workspace.dataset[task.sequence]):
             discard_damaged(experiment, tracker, sequence)
             missing = [] if task.force else missing_repetitions(experiment, tracker, sequence)
-            callback = None if progress is None else _in_frames(progress, len(sequence))
+            frames = len(sequence)
+            callback = None if progress is None else lambda part, frames=frames: progress(int(part * frames))
             if isinstance(tracker, InProcessTracker):
                 tracker.repetitions = missing
                 self._execute_watched(experiment, tracker, sequence, task, callback)
@@ -98,11 +99,7 @@ class VotTaskRunner:
 
 
 def open_workspace(folder: str | Path) -> Workspace:
-    """Loads a workspace without ever downloading.
-
-    Raises:
-        WorkspaceError: if the folder is none, or has no sequences.
-    """
+    """Loads a workspace without ever downloading; WorkspaceError if the folder is none, or has no sequences."""
     require_toolkit()
     folder = Path(folder).expanduser().resolve()
     if not is_workspace(folder):
@@ -146,7 +143,3 @@ def write_log(task: VotTask, cause: str, detail: str) -> Path:
     head = f"tracker {task.tracker}, experiment {task.experiment}, sequence {task.sequence}: {cause}\n\n"
     write_text(path, head + detail)
     return path
-
-
-def _in_frames(progress: Callable[[int], None], frames: int) -> Callable[[float], None]:
-    return lambda fraction: progress(int(fraction * frames))

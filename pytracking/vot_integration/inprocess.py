@@ -23,13 +23,9 @@ Clock = Callable[[], float]
 
 
 class InProcessTracker(Tracker):
-    """A toolkit tracker that runs in this process.
+    """A toolkit tracker that runs in this process; the network stays loaded from one sequence to the next.
 
-    Args:
-        tracker: the tracker itself; its network stays loaded from one sequence to the next.
-        conversion: how polygons become boxes, see :class:`VotSession`.
-        repetitions: numbers of those of the next sequence that are to be computed, see :class:`SeedSchedule`.
-        clock: where the time of real-time experiments comes from.
+    The time of real-time experiments comes from ``clock``.
     """
 
     def __init__(
@@ -39,17 +35,14 @@ class InProcessTracker(Tracker):
         *,
         label: str | None = None,
         version: str | None = None,
-        conversion: str | None = None,
-        repetitions: Sequence[int] = (),
         clock: Clock = time.perf_counter,
     ) -> None:
         super().__init__(_identifier=identifier, _source=".", command="", label=label, version=version)
         self._base_tracker = tracker
-        self._conversion = conversion
         self._clock = clock
         self._timeout: float | None = None
         self._log: TextIO | None = None
-        self.repetitions = repetitions
+        self.repetitions: Sequence[int] = ()  # of the next sequence that are to be computed, see SeedSchedule
 
     def watch(self, timeout: float | None, log: TextIO) -> None:
         """From now on, a call that takes longer writes its stack to ``log`` and ends the process."""
@@ -59,7 +52,6 @@ class InProcessTracker(Tracker):
         """A runtime for one sequence; ``log`` has no meaning here."""
         session = VotSession(
             self._base_tracker,
-            conversion=self._conversion,
             repetitions=self.repetitions,
             timeout=self._timeout,
             give_up=True,

@@ -15,15 +15,12 @@ class RegionError(UserError):
 
 
 def box_from_region(region: Sequence[float], conversion: str) -> np.ndarray:
-    """The axis-aligned box ``[x, y, w, h]`` that a tracker starts on.
+    """The axis-aligned box ``[x, y, w, h]`` that a tracker starts on; RegionError where there is none.
 
     Args:
         region: ``x, y, w, h``, or the corners ``x1, y1, x2, y2, …`` of a polygon with three or more of them.
         conversion: for polygons, ``union`` (the smallest box around all corners) or ``preserve_area`` (that box, shrunk
             about the corners' mean until its area is the polygon's; the way DiMP is evaluated).
-
-    Raises:
-        RegionError: if the numbers are not finite, too few, or span no area.
     """
     numbers = np.asarray(region, dtype=np.float64).reshape(-1)
     shown = "[" + ", ".join(f"{number:g}" for number in numbers) + "]"

@@ -76,10 +76,7 @@ class VotReport:
 def make_report(folder: str | Path, trackers: Iterable[str] = (), *, partial: bool = False) -> VotReport:
     """Analyses the results of a workspace; results that are missing leave gaps and notes, not errors.
 
-    Args:
-        folder: the workspace.
-        trackers: their references; none means all that are registered.
-        partial: score the repetitions and sequences that are there where the stack asks for more.
+    ``partial`` scores the repetitions and sequences that are there where the stack asks for more.
     """
     workspace = open_workspace(folder)
     rows = [tracker_row(workspace, tracker, partial=partial) for tracker in chosen_trackers(workspace, trackers)]

@@ -11,10 +11,9 @@ from vot.tracker import Tracker
 from vot.workspace import Workspace
 
 from ltr.errors import UserError
+from pytracking.evaluation.running import outcomes_of
 from pytracking.evaluation.tasks import Outcome
-from pytracking.evaluation.workers import WorkerPool
 from pytracking.utils.names import unknown_name_message
-from pytracking.utils.threads import threads_of_each
 from pytracking.vot_integration.execution import ENGINES, VotTask, VotTaskRunner, open_workspace, write_log
 from pytracking.vot_integration.workspace import DEFAULT_TIMEOUT, WorkspaceError
 
@@ -67,9 +66,6 @@ def run_workspace(
             a real-time limit are run one sequence at a time, because neighbours would slow the tracker down.
         timeout: seconds after which an in-process worker that hangs in one call is ended; a TraX tracker has its
             time-out in ``trackers.ini``.
-
-    Raises:
-        WorkspaceError: if the workspace, a tracker or an experiment does not exist.
     """
     if engine not in ENGINES:
         raise UserError(unknown_name_message("engine", engine, ENGINES))
@@ -129,13 +125,7 @@ def chosen_experiments(workspace: Workspace, names: Iterable[str]) -> list[Exper
 
 
 def _outcomes(tasks: list[VotTask], workers: int) -> Iterator[Outcome]:
-    if workers == 0 or not tasks:
-        runner = VotTaskRunner()
-        yield from (runner.run(task) for task in tasks)
-        return
-    workers = min(workers, len(tasks))
-    with WorkerPool(workers, threads_of_each(workers), VotTaskRunner) as pool:
-        yield from pool.run(tasks, lambda task, frames: None)
+    return outcomes_of(tasks, workers, lambda task, frames: None, VotTaskRunner)
 
 
 def _note(outcome: Outcome, report: VotRunReport) -> None:

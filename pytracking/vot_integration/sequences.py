@@ -48,11 +48,7 @@ class SourceSequence:
 
 
 def find_sequences(root: str | Path, origin: int = 0) -> list[SourceSequence]:
-    """All sequences of a folder, in the order of its ``list.txt`` or else by name; ``origin`` numbers the first pixel.
-
-    Raises:
-        SequenceError: if there are none, or one cannot be read; the message names the file.
-    """
+    """All sequences of a folder, in the order of its ``list.txt`` or by name; ``origin`` numbers the first pixel."""
     root = Path(root).expanduser().resolve()
     check_origin(origin, str(root))
     if not root.is_dir():

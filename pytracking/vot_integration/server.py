@@ -47,10 +47,9 @@ def serve(
     repetitions: Sequence[int] = (),
     timeout: float | None = None,
 ) -> int:
-    """Answers requests until the client quits; ``create`` loads the tracker, the rest is for :class:`VotSession`.
+    """Answers requests until the client quits; returns the exit code, 1 if the tracker failed.
 
-    Returns:
-        The exit code: 1 if the tracker failed, else 0.
+    ``create`` loads the tracker, the rest is for :class:`VotSession`.
     """
     faulthandler.enable()  # a crash in native code leaves its stack in the log, too
     log = CompleteLines(sys.stderr)

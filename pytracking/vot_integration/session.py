@@ -79,11 +79,7 @@ class VotSession:
         return box
 
     def follow(self, image_path: str | Path) -> tuple[list[float], float]:
-        """Box and confidence in the next image.
-
-        Raises:
-            TrackerOutputError: if the box is not four finite numbers, or has a negative size.
-        """
+        """Box and confidence in the next image."""
         with self._watch():
             result = self._loop.next(read_image(image_path), where=str(image_path))
         return result.box, NO_SCORE if result.score is None else result.score

@@ -22,11 +22,7 @@ def require_trax() -> None:
 
 
 def require_toolkit() -> None:
-    """Checks that the toolkit can be imported and that its version runs supervised experiments.
-
-    Raises:
-        ToolkitMissingError: naming what is wrong and the command that repairs it.
-    """
+    """Checks that the toolkit is there and runs supervised experiments, or says which command installs it."""
     _require("trax")
     _require("vot")
     version = metadata.version("vot-toolkit")

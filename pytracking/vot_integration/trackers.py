@@ -26,12 +26,7 @@ class TrackerSpec:
 
     @classmethod
     def parse(cls, text: str) -> TrackerSpec:
-        """Reads ``tracker/parameter[@network]`` and finds the network.
-
-        Raises:
-            TrackerSpecError: if the text has another form, or the tracker cannot run through TraX.
-            UnknownTrackerError, MissingWeightsError: naming what is missing.
-        """
+        """Reads ``tracker/parameter[@network]`` and finds the network; TrackerSpecError if TraX cannot run it."""
         try:
             reference = TrackerReference.parse(text)
         except TrackerReferenceError as error:

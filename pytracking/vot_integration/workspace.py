@@ -74,9 +74,6 @@ def create_workspace(
 
     Returns:
         Names of the sequences left out, because the target is absent in some frames and the stack is reset-based.
-
-    Raises:
-        WorkspaceError: if there is a workspace already, the stack is unknown, or no sequence is left.
     """
     folder = Path(folder).expanduser().resolve()
     if is_workspace(folder):

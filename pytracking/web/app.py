@@ -21,13 +21,13 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
 from ltr.errors import UserError
+from pytracking.utils.image_io import encode_jpeg
 from pytracking.utils.video_writer import browser_suffix
 from pytracking.video.sources import VideoError
 from pytracking.web.catalog import Catalog, load_tracker
 from pytracking.web.connection import Tracking
 from pytracking.web.library import Video, VideoLibrary
 from pytracking.web.messages import to_json
-from pytracking.web.pictures import encode_jpeg
 from pytracking.web.previews import Previews
 from pytracking.web.runs import Run, RunStore
 from pytracking.web.security import Gate, client_of, without_paths

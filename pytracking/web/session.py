@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from pytracking.evaluation.handle import TrackerHandle
+from pytracking.utils.image_io import encode_jpeg
 from pytracking.video.recorder import COMPLETE
 from pytracking.video.sources import FrameSource, VideoError
 from pytracking.web.camera import CameraVideo
 from pytracking.web.followers import Followers
 from pytracking.web.messages import MAX_OBJECTS, Command, Correct, with_picture
-from pytracking.web.pictures import encode_jpeg
 from pytracking.web.runs import Run
 from pytracking.web.security import without_paths
 from pytracking.web.settings import WebSettings
@@ -28,11 +28,7 @@ Emit = Callable[[dict[str, Any] | bytes], None]  # a message to the page; bytes 
 
 
 class TrackingSession:
-    """Runs in a thread of its own; ``emit`` gets everything that the page is to see.
-
-    Args:
-        emit: may block; called from the session's thread.
-    """
+    """Runs in a thread of its own; ``emit``, which is called from it and may block, gets everything for the page."""
 
     def __init__(self, run: Run, load: Callable[[str], TrackerHandle], emit: Emit, settings: WebSettings) -> None:
         self.run, self._load, self._send, self._settings = run, load, emit, settings

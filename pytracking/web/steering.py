@@ -55,11 +55,8 @@ class Steering:
     ) -> bool:
         """Blocks until frame ``index`` may be tracked, or a correction came; False ends the session.
 
-        Args:
-            index: of the frame.
-            in_flight: frames that may be sent but not yet drawn.
-            idle_seconds: without a word of the page, after which the session ends.
-            ready: whether the frame is there; whoever changes that calls :meth:`nudge`.
+        It also ends ``idle_seconds`` after the page's last word. ``in_flight`` frames may be sent but not yet drawn;
+        whoever changes whether the next one is ``ready`` calls :meth:`nudge`.
         """
         with self.changed:
             while True:

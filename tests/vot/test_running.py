@@ -112,7 +112,7 @@ def test_real_time_runs_have_the_machine_to_themselves(make_workspace, two_seque
             pools[-1].append({task.experiment for task in tasks})
             return iter(())
 
-    monkeypatch.setattr(running, "WorkerPool", Pool)
+    monkeypatch.setattr("pytracking.evaluation.running.WorkerPool", Pool)
     run_workspace(make_workspace(two_sequences, trackers=[IDENTITY]), threads=4, progress=False)
     assert pools == [[4, {"baseline", "unsupervised"}], [1, {"realtime"}]]
 

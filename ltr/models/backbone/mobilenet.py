@@ -39,9 +39,7 @@ class FrozenConv:
 class InvertedResidual(nn.Module):
     """1x1 expansion, depthwise 3x3, linear 1x1 projection; a shortcut where shapes allow one.
 
-    Args:
-        expansion: factor of the hidden width.
-        only_expansion: build no more than the 1x1 expansion, because its output is what is wanted.
+    ``only_expansion`` builds no more than the 1x1 expansion, because its output is what is wanted.
     """
 
     def __init__(
@@ -81,15 +79,11 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV2(nn.Module):
-    """MobileNetV2 up to the deepest tap.
+    """MobileNetV2 up to the deepest tap; ``width`` is a factor on all channel counts, ``taps`` has one for each output.
 
     A tap is ``"N"`` (output of ``features.N``, a linear bottleneck with few channels) or ``"Ne"`` (the 1x1 expansion
     inside ``features.N``, six times the channels, rectified). At stride 8 live 4, 5, 6 (32 channels) and 7e (192); at
     stride 16 live 7 … 10 (64), 11 … 13 (96), 8e … 11e (384) and 12e … 14e (576).
-
-    Args:
-        taps: tap of each output name.
-        width: factor on all channel counts.
     """
 
     strides = {"layer2": 8, "layer3": 16}

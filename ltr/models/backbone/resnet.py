@@ -8,11 +8,6 @@ from torch import Tensor, nn
 STAGES = ("layer1", "layer2", "layer3", "layer4")
 
 
-def _norm_init(module: nn.Module) -> None:
-    if isinstance(module, nn.Conv2d):
-        nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-
-
 class BasicBlock(nn.Module):
     """Two 3x3 convolutions and a shortcut."""
 
@@ -109,7 +104,9 @@ class ResNet(nn.Module):
             self.channels[STAGES[stage]] = channels_in
         if num_classes is not None:
             self.fc = nn.Linear(channels_in, num_classes)
-        self.apply(_norm_init)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, images: Tensor, layers: Sequence[str] = ("layer2", "layer3")) -> dict[str, Tensor]:
         """Feature maps of normalised RGB (B, 3, H, W): some of "conv1" (after its ReLU), "layer1" … "layer4"."""

@@ -22,17 +22,11 @@ LevelGradient = tuple[np.ndarray, np.ndarray]  # in these
 
 
 class LocalCrop(NamedTuple):
-    """What the test branch of one level needs for a window of its output.
+    """What the test branch of one level needs for a window of its output."""
 
-    Attributes:
-        features: the part of the backbone's map (1, C, rows, columns).
-        first_margins: zeros around it, ``left, right, top, bottom``, 1 where the window ends with the map, else 0.
-        second_margins: the same around what the first convolution gives.
-    """
-
-    features: Tensor
-    first_margins: list[int]
-    second_margins: list[int]
+    features: Tensor  # the part of the backbone's map (1, C, rows, columns)
+    first_margins: list[int]  # zeros around it: left, right, top, bottom, 1 where the window ends with the map, else 0
+    second_margins: list[int]  # the same around what the first convolution gives
 
 
 class FoldedLinear(NamedTuple):
@@ -46,19 +40,12 @@ class FoldedLinear(NamedTuple):
 
 
 class Ascent(NamedTuple):
-    """A gradient ascent of boxes.
+    """A gradient ascent of boxes."""
 
-    Attributes:
-        space: of the coordinates, see :mod:`pytracking.tracker.dimp.refinement`.
-        iterations: how many steps.
-        lengths: of the first step, for each coordinate (4,).
-        decay: factor on these after each step.
-    """
-
-    space: str
+    space: str  # of the coordinates, see pytracking.tracker.dimp.refinement
     iterations: int
-    lengths: np.ndarray
-    decay: float
+    lengths: np.ndarray  # of the first step, for each coordinate (4,)
+    decay: float  # factor on these after each step
 
 
 class BoxClimber(Protocol):

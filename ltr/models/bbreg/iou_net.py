@@ -114,16 +114,10 @@ class IoUNet(nn.Module):
         reference_boxes: Tensor,
         proposals: Tensor,
     ) -> Tensor:
-        """Training: overlaps of proposals in M test images of each of S sequences, one reference image each.
+        """Training: overlaps (S, M, P) of proposals (S, M, P, 4) in M test images of each of S sequences.
 
-        Args:
-            reference_features: backbone features of S images.
-            test_features: backbone features of S * M images, the M of a sequence beside each other.
-            reference_boxes: (S, 4).
-            proposals: (S, M, P, 4).
-
-        Returns:
-            (S, M, P).
+        Each sequence has one reference image, with a box in (S, 4). ``test_features`` are of S * M images, those of a
+        sequence beside each other.
         """
         images = proposals.shape[1]
         modulation = self.modulation(reference_features, reference_boxes)

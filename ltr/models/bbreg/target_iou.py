@@ -59,11 +59,7 @@ def _margins(out: Window, size: tuple[int, int]) -> list[int]:
 
 
 class TargetIoU:
-    """IoU-Net of one target, ready for every frame.
-
-    Args:
-        head: another engine's; None computes on torch.
-    """
+    """IoU-Net of one target, ready for every frame; ``head`` is another engine's, None computes on torch."""
 
     def __init__(self, network: IoUNet, modulation: Modulation, head: BoxHead | None = None) -> None:
         self.head = head or TorchBoxHead(network)

@@ -51,13 +51,9 @@ class LinearFilterClassifier(nn.Module):
     def forward(
         self, train_features: Tensor, test_features: Tensor, train_boxes: Tensor, num_iter: int | None = None
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """Meta-training: learn a filter on some frames of each sequence, score others with every iterate.
+        """Meta-training: learn a filter on frames (S, N, C, H, W) of each sequence, score others with each iterate.
 
-        Args:
-            train_features: backbone features of the training frames (S, N, C, H, W).
-            test_features: backbone features of the test frames (S, M, C, H, W).
-            train_boxes: xywh (S, N, 4).
-            num_iter: steepest descent steps.
+        Boxes are xywh (S, N, 4).
 
         Returns:
             Test scores (S, M, H', W') of the initial and of each further filter; the objective's values (S,) there.

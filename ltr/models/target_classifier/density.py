@@ -37,21 +37,13 @@ def _log_sum_exp(flat: Tensor, extra_logit: float | None) -> Tensor:
 
 @dataclass(slots=True)
 class DensityObjective(FilterObjective):
-    """The loss above. As published, the gradient is that of the data term and of *half* the regularisation.
+    """The loss above. As published, the gradient is that of the data term and of *half* the regularisation."""
 
-    Attributes:
-        features: (S, N, C, H, W).
-        label: y (S, N, H', W').
-        sample_weight: q, expands to (S, N, 1, 1).
-        regularisation: reg, a tensor of one element.
-        extra_logit: see :func:`softmax_over_cells`.
-    """
-
-    features: Tensor
-    label: Tensor
-    sample_weight: Tensor
-    regularisation: Tensor
-    extra_logit: float | None = None
+    features: Tensor  # (S, N, C, H, W)
+    label: Tensor  # y (S, N, H', W')
+    sample_weight: Tensor  # q, expands to (S, N, 1, 1)
+    regularisation: Tensor  # (1,) reg
+    extra_logit: float | None = None  # see softmax_over_cells
 
     @property
     def sample_weights(self) -> Tensor:
@@ -117,8 +109,6 @@ class DensityOptimizer(FilterOptimizer):
     """Steepest descent with Newton step lengths on :class:`DensityObjective`; two learned numbers.
 
     Args:
-        num_iter: steps by default.
-        feature_stride: image pixels for each feature cell.
         init_step_length: factor on the Newton step.
         init_filter_reg: square root of the regularisation.
         min_filter_reg: lower bound on it.
@@ -129,7 +119,6 @@ class DensityOptimizer(FilterOptimizer):
         uni_weight: part of a uniform density in the label.
         label_shrink: the label sums to this much less than 1.
         softmax_reg: see :func:`softmax_over_cells`.
-        detach_length: see :class:`FilterOptimizer`.
     """
 
     def __init__(

@@ -29,8 +29,7 @@ def classification_features(
 ) -> nn.Sequential:
     """Residual blocks, one 3x3 convolution and the instance norm, each of them optional.
 
-    Args:
-        filter_size: side of the filter; the norm is chosen so that a k x k window has unit energy.
+    The norm is chosen so that a window of the filter's size has unit energy.
     """
     if not final_conv and channels_in != channels_out:
         raise ValueError(f"without final_conv the features keep {channels_in} channels; out_feature_dim={channels_out}")

@@ -16,16 +16,11 @@ from ltr.models.target_classifier.filtering import apply_filter, correlate_with_
 
 
 class FilterObjective(ABC):
-    """Loss of S sequences (one in a tracker) of N samples each.
-
-    Attributes:
-        features: (S, N, C, H, W).
-        regularisation: factor of ``|w|^2``, a tensor of one element.
-    """
+    """Loss of S sequences (one in a tracker) of N samples each."""
 
     __slots__ = ()
-    features: Tensor
-    regularisation: Tensor
+    features: Tensor  # (S, N, C, H, W)
+    regularisation: Tensor  # (1,) factor of |w|^2
 
     @property
     @abstractmethod
@@ -84,12 +79,9 @@ class FilterObjective(ABC):
         return self.pull(self.score_gradient(scores), filters.shape[-1]) + self.regularisation * filters
 
     def curvature(self, direction: Tensor, scores: Tensor, direction_scores: Tensor | None = None) -> Tensor:
-        """Curvature that belongs to :meth:`gradient` along a direction in filter space (S,).
+        """Curvature (S,) that belongs to :meth:`gradient` along a direction (S, C, k, k) in filter space.
 
-        Args:
-            direction: (S, C, k, k).
-            scores: at the current filters.
-            direction_scores: ``self.scores(direction)`` where the caller has them already.
+        ``scores`` are those of the current filters; ``direction_scores`` where the caller has them already.
         """
         if direction_scores is None:
             direction_scores = self.scores(direction)
@@ -103,16 +95,11 @@ class FilterObjective(ABC):
 
 
 class SquaredObjective(FilterObjective):
-    """Squares of ``v (act(s) - y)``. Gradient and curvature are those of half the loss, as in the published optimisers.
-
-    Attributes:
-        label: y (S, N, H', W').
-        weight: v, of a shape that expands to that.
-    """
+    """Squares of ``v (act(s) - y)``. Gradient and curvature are those of half the loss, as in published optimisers."""
 
     __slots__ = ()
-    label: Tensor
-    weight: Tensor
+    label: Tensor  # y (S, N, H', W')
+    weight: Tensor  # v, of a shape that expands to that
 
     @abstractmethod
     def activation(self, scores: Tensor) -> Tensor:

@@ -29,8 +29,6 @@ class FilterOptimizer(nn.Module):
     quadratic model along it is lowest, times a factor.
 
     Args:
-        num_iter: steps by default.
-        feature_stride: image pixels for each feature cell.
         extra_curvature: added to the curvature for each unit of ``|g|^2``: steps are shorter than the model's.
         detach_length: cut the graph of the iterates every this many steps; infinite by default.
     """
@@ -57,13 +55,10 @@ class FilterOptimizer(nn.Module):
     def objective(
         self, features: Tensor, boxes: Tensor, filter_size: int, sample_weight: Tensor | None = None
     ) -> FilterObjective:
-        """The learning problem of one or more sequences.
+        """The learning problem of one or more sequences, for filters of side ``filter_size``.
 
-        Args:
-            features: (S, N, C, H, W), or (N, C, H, W) for one sequence.
-            boxes: xywh in image pixels (S, N, 4) or (N, 4).
-            filter_size: side k of the filter.
-            sample_weight: (S, N) or (N,); 1/N each where it is None.
+        Features are (S, N, C, H, W), boxes xywh in image pixels (S, N, 4), weights (S, N), or 1/N each where they are
+        None; one sequence may come without S.
         """
         if features.dim() == 4:
             features, boxes = features[None], boxes[None]
@@ -87,18 +82,9 @@ class FilterOptimizer(nn.Module):
         num_iter: int | None = None,
         trace: OptimizerTrace | None = None,
     ) -> Tensor:
-        """Steepest descent from ``filters`` (S, C, k, k).
+        """Steepest descent from ``filters`` (S, C, k, k), ``num_iter`` steps or the constructor's number.
 
-        Args:
-            filters: where to start.
-            features: as in :meth:`objective`.
-            boxes: as in :meth:`objective`.
-            sample_weight: as in :meth:`objective`.
-            num_iter: steps; the constructor's number where it is None.
-            trace: filled with every iterate and its loss (differentiable in training).
-
-        Returns:
-            The filters after the last step.
+        Samples are those of :meth:`objective`; ``trace`` is filled with every iterate and its loss (differentiable).
         """
         problem = self.objective(features, boxes, filters.shape[-1], sample_weight)
         scores = problem.scores(filters)

@@ -72,9 +72,6 @@ def score_length(length: int, kernel: int) -> int:
 def half_cell_offset(patch_size: Any, feature_size: Any, kernel: Any) -> Any:
     """By how many of its pixels a search patch is moved: half a cell where the filter's middle falls between cells.
 
-    Args:
-        patch_size: one side or (h, w), in pixels.
-        feature_size: likewise, in cells.
-        kernel: likewise, of the filter in cells.
+    One side or (h, w) of each: the patch in pixels, features and filter in cells.
     """
     return (feature_size + kernel) % 2 * patch_size / (2 * feature_size)

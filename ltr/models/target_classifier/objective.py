@@ -29,21 +29,13 @@ class ObjectiveMaps:
 
 @dataclass(slots=True)
 class TargetObjective(SquaredObjective):
-    """The loss above; gradient and curvature are those of L/2: the factor 2 cancels in the published step.
+    """The loss above; gradient and curvature are those of L/2: the factor 2 cancels in the published step."""
 
-    Attributes:
-        features: (S, N, C, H, W).
-        maps: label, mask and spatial weight.
-        root_sample_weight: square roots of the samples' weights (S, N, 1, 1).
-        regularisation: reg, a tensor of one element.
-        weight: v (S, N, H', W'), derived.
-    """
-
-    features: Tensor
+    features: Tensor  # (S, N, C, H, W)
     maps: ObjectiveMaps
-    root_sample_weight: Tensor
-    regularisation: Tensor
-    weight: Tensor = field(init=False)
+    root_sample_weight: Tensor  # square roots of the samples' weights (S, N, 1, 1)
+    regularisation: Tensor  # (1,) reg
+    weight: Tensor = field(init=False)  # v (S, N, H', W')
 
     def __post_init__(self) -> None:
         self.weight = self.root_sample_weight * self.maps.spatial_weight
@@ -87,8 +79,7 @@ class TargetObjective(SquaredObjective):
 def centre_distance(boxes: Tensor, size: tuple[int, int], filter_size: int, feature_stride: int) -> Tensor:
     """Distance in cells (S, N, *size) of every score cell from the centres of boxes xywh (S, N, 4).
 
-    Args:
-        filter_size: side of the filter (odd filters see cell centres, even ones cell corners).
+    Odd filters see cell centres, even ones cell corners.
     """
     rows, columns = centre_offsets(boxes, size, filter_size, feature_stride)
     return torch.hypot(rows[..., :, None], columns[..., None, :])
@@ -97,13 +88,7 @@ def centre_distance(boxes: Tensor, size: tuple[int, int], filter_size: int, feat
 def centre_offsets(
     boxes: Tensor, size: tuple[int, int], filter_size: int, feature_stride: int
 ) -> tuple[Tensor, Tensor]:
-    """How far every row and every column of the score map is past the target's centre, in cells.
-
-    Arguments as for :func:`centre_distance`.
-
-    Returns:
-        Of the rows (S, N, rows) and of the columns (S, N, columns).
-    """
+    """How far rows (S, N, rows) and columns (S, N, columns) of the score map are past the target's centre, in cells."""
     centre = (boxes[..., :2] + 0.5 * boxes[..., 2:]) / feature_stride - 0.5 * (filter_size % 2)  # (S, N, 2), x then y
     rows = torch.arange(size[0], dtype=boxes.dtype, device=boxes.device)
     columns = torch.arange(size[1], dtype=boxes.dtype, device=boxes.device)

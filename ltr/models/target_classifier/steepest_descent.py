@@ -16,8 +16,6 @@ class SteepestDescentOptimizer(FilterOptimizer):
     :meth:`objective` states the problem for any learner; :meth:`forward` is DiMP's own learner.
 
     Args:
-        num_iter: steps by default.
-        feature_stride: image pixels for each feature cell.
         init_step_length: factor on the Gauss-Newton step.
         init_filter_reg: square root of the regularisation.
         init_gauss_sigma: width of the initial label in cells; 0 for a single cell.
@@ -27,7 +25,6 @@ class SteepestDescentOptimizer(FilterOptimizer):
         score_act: "relu", the only activation published DiMP networks use.
         mask_act: "sigmoid" or "linear".
         min_filter_reg: lower bound on the square root of the regularisation.
-        detach_length: cut the graph of the iterates every this many steps; infinite by default.
     """
 
     def __init__(

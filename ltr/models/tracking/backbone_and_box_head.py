@@ -12,11 +12,7 @@ from ltr.models.imagenet import normalised, normalised_planes
 
 
 class FrozenBackbone(nn.Module):
-    """What every image goes through, for another engine than torch.
-
-    Args:
-        network: frozen by :func:`ltr.models.inference.prepare_for_inference`.
-    """
+    """What every image goes through, of a network that is prepared for inference, for another engine than torch."""
 
     def __init__(self, network: BackboneAndBoxHead) -> None:
         super().__init__()

@@ -48,11 +48,7 @@ PLAIN_FROM_CHANNELS = 1024  # 3x3 convolutions of this many take a sixth less ti
 
 
 class FrozenFeatures(FrozenBackbone):
-    """The backbone and the classifier's convolution.
-
-    Args:
-        network: frozen by :func:`ltr.models.inference.prepare_for_inference`.
-    """
+    """The backbone and the classifier's convolution, of a network that is prepared for inference."""
 
     def __init__(self, network: DiMPNet) -> None:
         super().__init__(network)
@@ -67,12 +63,7 @@ class FrozenFeatures(FrozenBackbone):
 
 
 class DiMPNet(BackboneAndBoxHead):
-    """Backbone, classifier and box regressor.
-
-    Args:
-        feature_extractor: returns feature maps "layer2" (stride 8) and "layer3" (stride 16).
-        classification_layer: name of the classifier's backbone layer.
-    """
+    """Backbone with maps "layer2" (stride 8) and "layer3" (stride 16), a classifier on one of them, a box regressor."""
 
     def __init__(
         self,
@@ -123,14 +114,9 @@ class DiMPNet(BackboneAndBoxHead):
         proposals: Tensor | None = None,
         num_iter: int | None = None,
     ) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
-        """Meta-training on S sequences: N training images, M test images each, normalised.
+        """Meta-training on S sequences: N training images, M test images (S, N or M, 3, H, W) each, normalised.
 
-        Args:
-            train_images: (S, N, 3, H, W).
-            test_images: (S, M, 3, H, W).
-            train_boxes: xywh in pixels (S, N, 4).
-            proposals: boxes whose overlap is to be predicted (S, M, P, 4), or None to leave the IoU-Net out.
-            num_iter: steepest descent steps; the network's own number where it is None.
+        Training boxes are xywh in pixels (S, N, 4); without proposals (S, M, P, 4) the IoU-Net is left out.
 
         Returns:
             Test scores (S, M, H', W') with the initial filter and after every step; values of the online objective (S,)
@@ -211,12 +197,7 @@ def dimpnet18(**options) -> DiMPNet:
 
 
 def dimpnet50(*, backbone: dict | None = None, **options) -> DiMPNet:
-    """DiMP on ResNet-50, as published.
-
-    Args:
-        backbone: options of :class:`ResNet`, e.g. ``{"last_stage": 3, "num_classes": None, "stride_on_first": True}``.
-        **options: arguments as recorded in the published checkpoints.
-    """
+    """DiMP on ResNet-50, as published; ``backbone`` are options of :class:`ResNet`, others as in the checkpoints."""
     defaults = {"clf_feat_blocks": 1, "out_feature_dim": 512}
     return _build(resnet50(**(backbone or {})), SteepestDescentOptimizer, **defaults | options)
 
@@ -239,10 +220,7 @@ def dimpnet50_simple(**options) -> DiMPNet:
 def dimpnet_mobile(*, taps: dict[str, str] | None = None, width: float = 1.0, **options) -> DiMPNet:
     """DiMP on MobileNetV2, small enough to be bundled and fast on a CPU.
 
-    Args:
-        taps: where the backbone's two outputs are taken; see :class:`MobileNetV2`.
-        width: factor on the backbone's channels.
-        **options: as for :func:`dimpnet50`; the defaults here are those of a small network.
+    ``taps`` and ``width`` are those of :class:`MobileNetV2`, the others as for :func:`dimpnet50`.
     """
     defaults = {
         "filter_size": 4,

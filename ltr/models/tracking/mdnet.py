@@ -66,10 +66,7 @@ class MDNet(nn.Module):
     Files hold the shared layers only: a new branch starts for every sequence.
 
     Args:
-        spec: the three convolutions.
         num_branches: training domains; one in a tracker.
-        hidden: width of fc4 and fc5.
-        roi_size: side of a sampled box.
         roi_kind: sampling variant: "plain" as in the published training, "adaptive" as in its tracker, or "dense".
     """
 

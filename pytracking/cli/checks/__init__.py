@@ -1,1 +1,19 @@
 """What ``pytracking doctor`` tries out: each check does what a command will do."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Finding:
+    """What was found, and what to do about it."""
+
+    ok: bool | None  # None: optional and absent
+    subject: str
+    state: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        mark = {True: "ok  ", False: "FAIL", None: "-   "}[self.ok]
+        remedy = f"\n{'':>5}-> {self.remedy}" if self.remedy else ""
+        return f"{mark} {self.subject:<22} {self.state}{remedy}"

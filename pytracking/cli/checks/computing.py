@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pytracking.cli.checks.finding import Finding
+from pytracking.cli.checks import Finding
 from pytracking.utils.threads import available_cores, most_threads
 
 TRACKER = "rls_dimp/default"

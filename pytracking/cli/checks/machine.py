@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pytracking.cli.checks.finding import Finding
+from pytracking.cli.checks import Finding
 from pytracking.evaluation.environment import env_settings, how_to_set
 
 ENOUGH = 2**30  # bytes: the demo's frames are 190 MB, a run of a benchmark a few MB

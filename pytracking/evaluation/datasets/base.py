@@ -18,6 +18,7 @@ import numpy as np
 from ltr.errors import UserError
 from ltr.sequence_files import IMAGE_SUFFIXES, NumberFileError, move_to_zero, numbered_rows, parse_table
 from pytracking.evaluation.sequence import Sequence, SequenceError, SequenceList
+from pytracking.utils.names import shortened
 
 LISTS = Path(__file__).with_name("lists")
 SHOWN_PROBLEMS = 12  # of an incomplete download; the rest is counted
@@ -29,9 +30,7 @@ Item = TypeVar("Item")
 class IncompleteDatasetError(UserError, FileNotFoundError):
     """A download that lacks sequences; the message names them and shows the layout that was expected.
 
-    Args:
-        present: the sequences that can be used all the same.
-        expected: how many there should be.
+    Those that are ``present`` can be used all the same; ``expected`` is how many there should be.
     """
 
     def __init__(
@@ -75,9 +74,8 @@ def build_all(
         except (MissingPartError, SequenceError) as error:
             problems.append(str(error))
     if problems or not count:
-        shown = "\n  ".join(problems[:SHOWN_PROBLEMS]) or "no sequence at all"
-        rest = f"\n  ... and {len(problems) - SHOWN_PROBLEMS} more" if len(problems) > SHOWN_PROBLEMS else ""
-        message = f" in '{root}': {len(problems)} of {count} sequences are missing or incomplete:\n  {shown}{rest}"
+        shown = "\n  ".join(shortened(problems, SHOWN_PROBLEMS)) or "no sequence at all"
+        message = f" in '{root}': {len(problems)} of {count} sequences are missing or incomplete:\n  {shown}"
         raise IncompleteDatasetError(dataset, message, layout, sequences, count)
     return sequences
 
@@ -132,9 +130,7 @@ def annotated_range(name: str, boxes: np.ndarray, first: int, last: int, source:
 def read_numbers(path: Path, columns: int | tuple[int, ...]) -> np.ndarray:
     """Numbers of a text file (commas, tabs, semicolons or spaces between them), as float64 (n, columns).
 
-    Raises:
-        MissingPartError: if the file does not exist.
-        SequenceError: naming file and line, if a line does not have the right number of numbers.
+    A MissingPartError says that there is no such file, a SequenceError which line has another number of numbers.
     """
     try:
         return parse_table(path.read_bytes(), path, columns)
@@ -145,11 +141,7 @@ def read_numbers(path: Path, columns: int | tuple[int, ...]) -> np.ndarray:
 
 
 def read_regions(path: Path, origin: int = 0) -> list[tuple[float, ...]]:
-    """VOT's regions, counted from 0: per line a box or the corners of a polygon, as many as it has.
-
-    Raises:
-        SequenceError: naming file and line of what is neither.
-    """
+    """VOT's regions, counted from 0: per line a box or a polygon's corners; a SequenceError names other lines."""
     regions = []
     try:
         for number, row in numbered_rows(path.read_bytes(), path):

@@ -68,14 +68,9 @@ def dataset_names() -> list[str]:
 def get_dataset(*names: str) -> SequenceList:
     """Sequences of one or more datasets, in order.
 
-    Args:
-        names: registered names, or ``folder:PATH`` for any folder of sequences in the OTB layout; options may follow
-            (``folder:PATH?origin=1``, ``otb?missing=skip``).
-
-    Raises:
-        UserError: for an unknown name or option (the message lists the known ones).
-        MissingPathError: if a dataset's folder is not set.
-        IncompleteDatasetError: if sequences of a benchmark are missing.
+    Names are registered ones, or ``folder:PATH`` for any folder of sequences in the OTB layout; options may follow
+    (``folder:PATH?origin=1``, ``otb?missing=skip``). A UserError lists the known names, a MissingPathError says that a
+    folder is not set, an IncompleteDatasetError which sequences are missing.
     """
     sequences = SequenceList()
     for name in names:

@@ -9,6 +9,7 @@ import csv
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -53,14 +54,11 @@ def pack(
     *,
     presence_threshold: float | None = None,
 ) -> Submission:
-    """Writes a submission and validates what was written.
+    """Writes a submission and validates what was written; one that fails its check is removed.
 
     Args:
         runs: result folders; GOT-10k takes up to three repetitions, the others one.
         presence_threshold: OxUvA: the target is present where the tracker's score is at least this; None: always.
-
-    Raises:
-        SubmissionError: if anything is missing or wrong; an output that fails its check is removed.
     """
     if benchmark not in FORMATS:
         raise SubmissionError(f"no submission format '{benchmark}'; there are: {', '.join(FORMATS)}")
@@ -84,19 +82,15 @@ def pack(
     return Submission(output, len(files), len(sequences), len(runs))
 
 
-def _make_trackingnet(sequences: list[Sequence], results: list[dict[str, SequenceResult]]) -> Files:
-    return {f"{s.name}.txt": _rows(results[0][s.name].boxes, "%.2f") for s in sequences}
+def _make_plain(style: str, sequences: list[Sequence], results: list[dict[str, SequenceResult]]) -> Files:
+    return {f"{s.name}.txt": _rows(results[0][s.name].boxes, style) for s in sequences}
 
 
-def _check_trackingnet(files: Files, sequences: list[Sequence], runs: int) -> None:
+def _check_plain(files: Files, sequences: list[Sequence], runs: int) -> None:
     expected = {f"{sequence.name}.txt": sequence for sequence in sequences}
     _same_names(files, expected)
     for name, sequence in expected.items():
         _check_boxes(name, files[name], len(sequence))
-
-
-def _make_lasot(sequences: list[Sequence], results: list[dict[str, SequenceResult]]) -> Files:
-    return {f"{s.name}.txt": _rows(results[0][s.name].boxes, "%.4f") for s in sequences}
 
 
 def _make_got10k(sequences: list[Sequence], results: list[dict[str, SequenceResult]]) -> Files:
@@ -210,7 +204,7 @@ def _numbers(name: str, text: str, columns: int, frames: int) -> np.ndarray:
 
 FORMATS: dict[str, SubmissionFormat] = {
     "trackingnet": SubmissionFormat(
-        ".zip", ("trackingnet",), _make_trackingnet, _check_trackingnet, upload="TrackingNet's evaluation server"
+        ".zip", ("trackingnet",), partial(_make_plain, "%.2f"), _check_plain, upload="TrackingNet's evaluation server"
     ),
     "got10k": SubmissionFormat(
         ".zip",
@@ -225,6 +219,6 @@ FORMATS: dict[str, SubmissionFormat] = {
         "", ("oxuva_test", "oxuva_dev"), _make_oxuva, _check_oxuva, upload="OxUvA's challenge, or its own scripts"
     ),
     "lasot": SubmissionFormat(
-        "_tracking_result", ("lasot",), _make_lasot, _check_trackingnet, upload="LaSOT's evaluation toolkit"
+        "_tracking_result", ("lasot",), partial(_make_plain, "%.4f"), _check_plain, upload="LaSOT's evaluation toolkit"
     ),
 }

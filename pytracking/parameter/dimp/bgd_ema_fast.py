@@ -1,9 +1,6 @@
 """BGD-DiMP with a fast-moving average of the filters (BGD-DiMP^fm), short-term."""
-from dataclasses import replace
-
-from pytracking.parameter.dimp import bgd
-from pytracking.tracker.dimp.params import DimpParams
+from pytracking.tracker.dimp.params import BGD, Algorithm2Params
 
 
-def parameters() -> DimpParams:
-    return replace(bgd.parameters(), ema_alpha=0.99)
+def parameters() -> Algorithm2Params:
+    return Algorithm2Params(**BGD, ema_alpha=0.99)

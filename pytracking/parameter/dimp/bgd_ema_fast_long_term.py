@@ -1,9 +1,6 @@
 """BGD-DiMP with a fast-moving average of the filters, long-term."""
-from dataclasses import replace
-
-from pytracking.parameter.dimp import bgd_long_term
-from pytracking.tracker.dimp.params import DimpParams
+from pytracking.tracker.dimp.params import BGD_LONG_TERM, Algorithm2Params
 
 
-def parameters() -> DimpParams:
-    return replace(bgd_long_term.parameters(), ema_alpha=0.99)
+def parameters() -> Algorithm2Params:
+    return Algorithm2Params(**BGD_LONG_TERM, ema_alpha=0.99)

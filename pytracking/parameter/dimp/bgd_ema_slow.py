@@ -1,9 +1,6 @@
 """BGD-DiMP with a slow-moving average of the filters (BGD-DiMP^sm), short-term."""
-from dataclasses import replace
-
-from pytracking.parameter.dimp import bgd
-from pytracking.tracker.dimp.params import DimpParams
+from pytracking.tracker.dimp.params import BGD, Algorithm2Params
 
 
-def parameters() -> DimpParams:
-    return replace(bgd.parameters(), ema_alpha=0.01)
+def parameters() -> Algorithm2Params:
+    return Algorithm2Params(**BGD, ema_alpha=0.01)

@@ -1,9 +1,6 @@
 """BGD-DiMP with the paper's learning rate for long-term benchmarks."""
-from dataclasses import replace
-
-from pytracking.parameter.dimp import bgd
-from pytracking.tracker.dimp.params import DimpParams
+from pytracking.tracker.dimp.params import BGD_LONG_TERM, Algorithm2Params
 
 
-def parameters() -> DimpParams:
-    return replace(bgd.parameters(), step_length=3e-3)
+def parameters() -> Algorithm2Params:
+    return Algorithm2Params(**BGD_LONG_TERM)

@@ -1,9 +1,7 @@
 """BGD-DiMP with RLS-DiMP's step length, long-term; see ``bgd_matched``."""
-from dataclasses import replace
-
-from pytracking.parameter.dimp import bgd_long_term, bgd_matched
-from pytracking.tracker.dimp.params import DimpParams
+from pytracking.parameter.dimp.bgd_matched import DELTA
+from pytracking.tracker.dimp.params import BGD_LONG_TERM, Algorithm2Params
 
 
-def parameters() -> DimpParams:
-    return replace(bgd_long_term.parameters(), step_factor=1 / bgd_matched.DELTA)
+def parameters() -> Algorithm2Params:
+    return Algorithm2Params(**BGD_LONG_TERM, step_factor=1 / DELTA)

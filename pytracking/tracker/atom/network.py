@@ -14,11 +14,7 @@ from pytracking.tracker.dimp.network import require_file
 
 
 def load_atom_network(network_file: Path | None, device: torch.device) -> ATOMNet:
-    """ATOM's network, or backbone and IoU-Net of a DiMP network: ATOM's classifier is learnt online in any case.
-
-    Raises:
-        UserError: if no file is given, or the file holds another kind of network.
-    """
+    """ATOM's network, or backbone and IoU-Net of a DiMP network: ATOM's classifier is learnt online in any case."""
     network = load_network(require_file(network_file), device)
     if not isinstance(network, BackboneAndBoxHead):
         raise UserError(f"{network_file} holds a {type(network).__name__}, but ATOM needs a backbone and an IoU-Net")

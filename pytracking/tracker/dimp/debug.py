@@ -23,10 +23,7 @@ class DebugViews:
 
     def start(self) -> None:
         """Forgets the curves of the last sequence."""
-        self._frames: list[int] = []
-        self._loss: list[float] = []
-        self._rank: list[int] = []
-        self._kibibytes: list[float] = []
+        self._updates: list[tuple[int, float, int, float]] = []  # frame, loss, rank of P's change, its size in KiB
 
     def show(self, frame_number: int, image: np.ndarray, output: dict[str, Any], scores: np.ndarray) -> None:
         """Draws one frame's output."""
@@ -34,10 +31,7 @@ class DebugViews:
             return
         learner = output["learner"]
         if learner["updated"]:
-            self._frames.append(frame_number)
-            self._loss.append(learner["loss"])
-            self._rank.append(learner["rank"])
-            self._kibibytes.append(learner["nbytes"] / 1024)
+            self._updates.append((frame_number, learner["loss"], learner["rank"], learner["nbytes"] / 1024))
         if learner["updated"] or self.level > 1:
             self._draw(frame_number, image, output, scores)
 
@@ -54,13 +48,14 @@ class DebugViews:
         shown = axes[0, 1].imshow(scores, vmin=min(0.0, float(scores.min())), vmax=max(1.0, float(scores.max())))
         axes[0, 1].set_title("score map")
         figure.colorbar(shown, ax=axes[0, 1])
-        axes[1, 0].plot(self._frames, self._loss, marker=".")
+        frames, losses, ranks, sizes = zip(*self._updates, strict=True) if self._updates else ((),) * 4
+        axes[1, 0].plot(frames, losses, marker=".")
         axes[1, 0].set(title="loss when an update starts", xlabel="frame")
-        axes[1, 1].plot(self._frames, self._rank, marker=".")
+        axes[1, 1].plot(frames, ranks, marker=".")
         axes[1, 1].set(title=_kept(output["learner"]), xlabel="frame")
         axes[1, 1].set_ylabel("rank of P's change", color="C0")
         size = axes[1, 1].twinx()
-        size.plot(self._frames, self._kibibytes, marker=".", color="C1")
+        size.plot(frames, sizes, marker=".", color="C1")
         size.set_ylabel("size of P, KiB", color="C1")
         size.set_ylim(bottom=0)
         if self.folder is None and plt.get_backend().lower() in INTERACTIVE_BACKENDS:

@@ -31,7 +31,7 @@ from pytracking.tracker.dimp.localization import Flag, Localizer, localizer_for
 from pytracking.tracker.dimp.network import describe_computing, load_dimp_network, with_engine
 from pytracking.tracker.dimp.params import DimpParams
 from pytracking.tracker.dimp.past import PastSamples
-from pytracking.tracker.dimp.refinement import BoxRefiner, damped
+from pytracking.tracker.dimp.refinement import damped, refine_box
 from pytracking.tracker.dimp.sample_memory import SampleMemory
 from pytracking.tracker.dimp.scale_search import patches_at_scales, scale_factor
 from pytracking.tracker.dimp.score_maps import preprocess, sum_around
@@ -44,9 +44,7 @@ TRUSTED = ("normal", "hard_negative")  # flags of frames that are learnt from
 class DimpTracker(LearnsBeside, StagedTracker):
     """DiMP, composed of its parts; subclasses and parameters choose the online learner.
 
-    Args:
-        params: see :class:`DimpParams`.
-        network: to use instead of the one in ``params.network_file``; in eval mode, on the parameters' device.
+    A ``network`` takes the place of ``params.network_file``; it is in eval mode, on the parameters' device.
     """
 
     params: DimpParams
@@ -60,7 +58,6 @@ class DimpTracker(LearnsBeside, StagedTracker):
         self.learner = self.make_learner()
         self.guard = UpdateGuard(remedy_for(params))
         self.past = PastSamples()
-        self.refiner = BoxRefiner(params)
         self.debug = DebugViews(params.debug, params.debug_dir)
 
     def load_network(self, params: DimpParams) -> DiMPNet:
@@ -93,7 +90,7 @@ class DimpTracker(LearnsBeside, StagedTracker):
         features = self.learn_first_filter(features, boxes)
         self.learner.start(self.filters, self.generator)
         self._report: dict[str, Any] | None = None
-        self.guard.start()
+        self.guard.count = 0
         self.memory = SampleMemory(
             features,
             boxes,
@@ -222,7 +219,7 @@ class DimpTracker(LearnsBeside, StagedTracker):
     def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag, part_of_usual: float) -> None:
         state, params = self.state, self.params
         box = frame.box_in_patch(state.pos, state.size)
-        refined = self.refiner(box, self.target_iou.at(backbone), self.generator)
+        refined = refine_box(box, self.target_iou.at(backbone), params, self.generator)
         if refined is None:
             return
         trust = trust_in_box(part_of_usual) if params.refinement_by_confidence else 1.0
@@ -276,7 +273,7 @@ class DimpTracker(LearnsBeside, StagedTracker):
         updated = num_iter > 0
         if updated or self._report is None:  # else nothing in it has changed, and to look would wait for the device
             self._report = self.learner.report()
-        report = {"updated": updated, "num_iter": num_iter, **self._report, "rejected": self.guard.rejected}
+        report = {"updated": updated, "num_iter": num_iter, **self._report, "rejected": self.guard.count}
         if self.params.output_past_margin:
             if updated or self.past_margin is None:  # else the filter is the same, and the past has hardly grown
                 stride = self.network.feature_stride

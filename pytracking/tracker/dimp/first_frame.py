@@ -52,11 +52,6 @@ def sample_first_frame(
     """Cuts one wide patch around the target and makes all samples from it.
 
     Args:
-        image: the first frame.
-        state: where the target is.
-        params: augmentations and borders.
-        generator: of the random shifts.
-        device: where the patches are wanted.
         patch_size: (h, w) of the samples; None: the parameters' image_sample_size.
         cut_at: frame position that the wide patch is cut around; None: the pixel nearest to the target's position,
             which is also what the boxes refer to.

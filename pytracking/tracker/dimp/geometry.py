@@ -47,11 +47,7 @@ class TargetState:
     def from_box(
         cls, box: np.ndarray, image_size: tuple[int, int], patch_size: np.ndarray, search_area_scale: float
     ) -> TargetState:
-        """Starts at ``[x, y, w, h]``, with the patch ``search_area_scale`` target sizes wide.
-
-        Raises:
-            UserError: if the box has no area.
-        """
+        """Starts at ``[x, y, w, h]``, with the patch ``search_area_scale`` target sizes wide."""
         x, y, w, h = (float(number) for number in box)
         if not (np.isfinite([x, y, w, h]).all() and w > 0 and h > 0):
             raise UserError(f"init_bbox must be finite [x, y, w, h] with w > 0 and h > 0, got {[x, y, w, h]}")

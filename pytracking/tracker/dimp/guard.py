@@ -19,31 +19,15 @@ LOSS_LIMIT = 10.0  # times the loss of an empty filter; those of healthy filters
 PROBED_SAMPLES = 2  # the loss is looked at on these alone: every sample shows a filter that has exploded
 
 
-class UpdateGuard:
-    """Keeps a sequence's last good filter.
-
-    Args:
-        remedy: which parameter to change, for the warning.
-    """
-
-    def __init__(self, remedy: str) -> None:
-        self._rejections = RejectedUpdates(remedy)
-
-    @property
-    def rejected(self) -> int:
-        """How many updates of the sequence were refused."""
-        return self._rejections.count
-
-    def start(self) -> None:
-        """A new sequence."""
-        self._rejections.count = 0
+class UpdateGuard(RejectedUpdates):
+    """Keeps a sequence's last good filter."""
 
     def choose(self, problem: FilterObjective, before: Tensor, after: Tensor) -> Tensor:
         """``after``, or ``before`` where :func:`find_fault` finds ``after`` infinite or far worse than no filter."""
         fault = find_fault(problem, after)
         if fault is None:
             return after
-        self._rejections.add(f"an online update was rejected and the filter from before it kept: {fault}")
+        self.add(f"an online update was rejected and the filter from before it kept: {fault}")
         return before
 
 

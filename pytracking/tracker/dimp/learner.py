@@ -56,12 +56,9 @@ class SteepestDescentLearner(OnlineLearner):
 
 
 class GradientDescentLearner(OnlineLearner):
-    """BGD-DiMP: batch gradient descent with a fixed step length.
+    """BGD-DiMP: batch gradient descent with a fixed step length, the paper's eta_d.
 
     The gradient is that of half the loss, as in DiMP's own code, from which the paper's learning rates come.
-
-    Args:
-        step_length: the paper's eta_d.
     """
 
     def __init__(self, step_length: float) -> None:
@@ -80,13 +77,7 @@ class GradientDescentLearner(OnlineLearner):
         return filters
 
     def take_in(self, problem: FilterObjective, scores: Tensor, kernel: int) -> None:
-        """Hears of an update's samples before its first step; learners that keep something of them do so here.
-
-        Args:
-            problem: the samples.
-            scores: (1, N, h, w) of the filters before the update.
-            kernel: side of the filters.
-        """
+        """Hears of an update's samples, with the scores (1, N, h, w) before it; some learners keep something here."""
         return
 
     def direction(self, gradient: Tensor) -> Tensor:
@@ -97,9 +88,7 @@ class GradientDescentLearner(OnlineLearner):
 class MovingAverageLearner(OnlineLearner):
     """BGD-DiMP with an exponential moving average over the filters at the end of each update stage.
 
-    Args:
-        learner: makes the new filters.
-        alpha: their part in the average; 1 gives ``learner`` itself.
+    ``alpha`` is the part of what ``learner`` makes in the average; 1 gives ``learner`` itself.
     """
 
     def __init__(self, learner: OnlineLearner, alpha: float) -> None:

@@ -88,10 +88,8 @@ class Localizer:
 
     def _without_neighborhood(self, scores: np.ndarray, peak: Peak, target_size: np.ndarray) -> np.ndarray:
         half = self.neighborhood_scale * target_size / 2
-        (top, bottom), (left, right) = (
-            (max(round(float(peak.cell[axis] - half[axis])), 0), max(round(float(peak.cell[axis] + half[axis] + 1)), 0))
-            for axis in (0, 1)
-        )
+        ends = np.round([peak.cell - half, peak.cell + half + 1]).astype(int)
+        (top, left), (bottom, right) = np.maximum(ends, 0)
         scores = scores.copy()
         scores[top:bottom, left:right] = 0
         return scores

@@ -32,16 +32,10 @@ def require_file(network_file: Path | None) -> Path:
 def load_dimp_network(
     network_file: Path | None, device: torch.device, objective: str = "network"
 ) -> DiMPNet:
-    """The network of a checkpoint, its batch norms folded, on ``device``.
+    """The network of a checkpoint, its batch norms folded, on ``device``; UserError if it is of another kind.
 
-    Args:
-        network_file: checkpoint.
-        device: where to.
-        objective: "network": its own online loss; "density": PrDiMP's, with PrDiMP's published numbers where the
-            network was made for another loss. That is how PrDiMP's parameters run on the bundled network.
-
-    Raises:
-        UserError: if no file is given, or the file holds another kind of network.
+    With objective "network" it has its own online loss; with "density" PrDiMP's, with PrDiMP's published numbers where
+    the network was made for another loss. That is how PrDiMP's parameters run on the bundled network.
     """
     network = load_network(require_file(network_file), device)
     if not isinstance(network, DiMPNet):

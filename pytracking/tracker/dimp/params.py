@@ -138,7 +138,11 @@ class Algorithm2Params(DimpParams):
     update_when_lost: bool = True  # every 20th frame, whatever the flag
 
 
-# The same for files that start from what another tracker published.
+# BGD-DiMP: Algorithm 2 with plain gradient descent, and the paper's learning rate for long-term benchmarks.
+BGD: dict[str, Any] = {"learner": "gradient_descent"}
+BGD_LONG_TERM: dict[str, Any] = BGD | {"step_length": 3e-3}
+
+# The same update stage for files that start from what another tracker published.
 ALGORITHM_2: dict[str, Any] = {
     "net_opt_update_iter": 5,
     "update_when_lost": True,

@@ -16,42 +16,27 @@ from ltr.models.bbreg import Ascent, LocalIoU
 from pytracking.tracker.dimp.params import DimpParams, RefinementSpace
 
 
-class BoxRefiner:
-    """Moves a box, and random ones around it, uphill; the best ones are averaged. Boxes are in patch pixels."""
+def refine_box(
+    box: np.ndarray, overlap: LocalIoU, params: DimpParams, generator: torch.Generator
+) -> np.ndarray | None:
+    """Moves a box ``[x, y, w, h]`` in patch pixels, and random ones around it, uphill; the best ones are averaged.
 
-    def __init__(self, params: DimpParams) -> None:
-        self.params = params
-
-    def __call__(self, box: np.ndarray, overlap: LocalIoU, generator: torch.Generator) -> np.ndarray | None:
-        """Refines ``[x, y, w, h]``.
-
-        Args:
-            box: where the classifier found the target, with the target's last size.
-            overlap: the target's IoU-Net on this patch.
-            generator: of the random boxes.
-
-        Returns:
-            The refined box, or None where every box became too elongated.
-        """
-        params = self.params
-        boxes = jittered_boxes(
-            box.astype(overlap.dtype),
-            params.num_init_random_boxes,
-            params.box_jitter_pos,
-            params.box_jitter_sz,
-            generator,
-        )
-        climbing = (
-            boxes,
-            overlap,
-            params.box_refinement_iter,
-            params.box_refinement_step_length,
-            params.box_refinement_step_decay,
-            params.box_refinement_space,
-        )
-        climbed = None if params.box_refinement_undo else climb_at_once(*climbing)
-        boxes, overlaps = climbed or climb(*climbing, undo=params.box_refinement_undo)
-        return best_mean(boxes, overlaps, params.iounet_k, params.maximal_aspect_ratio)
+    None where every box became too elongated.
+    """
+    boxes = jittered_boxes(
+        box.astype(overlap.dtype), params.num_init_random_boxes, params.box_jitter_pos, params.box_jitter_sz, generator
+    )
+    climbing = (
+        boxes,
+        overlap,
+        params.box_refinement_iter,
+        params.box_refinement_step_length,
+        params.box_refinement_step_decay,
+        params.box_refinement_space,
+    )
+    climbed = None if params.box_refinement_undo else climb_at_once(*climbing)
+    boxes, overlaps = climbed or climb(*climbing, undo=params.box_refinement_undo)
+    return best_mean(boxes, overlaps, params.iounet_k, params.maximal_aspect_ratio)
 
 
 def jittered_boxes(
@@ -71,11 +56,7 @@ def jittered_boxes(
 
 
 class PixelSpace:
-    """Boxes ``x, y, w, h`` (n, 4) as they are.
-
-    Args:
-        boxes: (n, 4), before they move.
-    """
+    """Boxes ``x, y, w, h`` (n, 4) as they are; made from the boxes before they move."""
 
     def __init__(self, boxes: np.ndarray) -> None:
         self.unit = boxes[0, 2:]  # the first box's size
@@ -139,12 +120,9 @@ def climb(
     *,
     undo: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gradient ascent of every box on its own.
+    """Gradient ascent of every box (n, 4) on its own.
 
     Args:
-        boxes: (n, 4).
-        overlap: values and gradients of boxes.
-        iterations: at least one.
         step_length: for all coordinates, or one for positions and one for sizes.
         decay: factor on the step length: after each iteration, or as ``undo`` says.
         space: see the module's text.

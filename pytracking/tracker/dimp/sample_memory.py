@@ -7,16 +7,13 @@ from ltr.errors import UserError
 
 
 class SampleMemory:
-    """Features, boxes and weights of the first frame's augmented samples and of the most useful later ones.
+    """Features (n, C, H, W), boxes (n, 4) and weights of the first frame's samples and of the most useful later ones.
 
     A new sample starts ``1 / (1 - learning_rate)`` times as heavy as the one before it, and all weights are kept at
     sum 1 (but see `_weigh`), so that old samples fade. When the memory is full the lightest one makes room, never one
     of the first frame's if these are guaranteed a minimum weight.
 
     Args:
-        features: (n, C, H, W) of the first frame's samples.
-        boxes: (n, 4) ``[x, y, w, h]`` of the target in their patches, pixels.
-        size: how many samples the memory holds.
         learning_rate: the weight of a new sample, unless `add` is told another.
         init_samples_minimum_weight: the least total weight of the first frame's samples; 0 for no such guarantee.
     """

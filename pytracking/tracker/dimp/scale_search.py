@@ -39,12 +39,9 @@ def patches_at_scales(
 
 
 def scale_factor(scores: Tensor, step: float, weight: float) -> float:
-    """The factor by which the target seems to have grown.
+    """The factor by which the target seems to have grown, by scores (3, h, w) at :func:`scales` of ``step``.
 
-    Args:
-        scores: (3, h, w) of the target's filter on patches around the target, seen at :func:`scales` of ``step``.
-        step: ratio of neighbouring scales.
-        weight: damping, the fraction of the estimated change that is applied.
+    ``weight`` is damping, the fraction of the estimated change that is applied.
     """
     return float(step ** (weight * best_exponent(scores.flatten(1).amax(1).tolist())))
 

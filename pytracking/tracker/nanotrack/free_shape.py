@@ -18,11 +18,7 @@ LONGEST_NUMBER = 10  # bytes of 64 bits, seven in each
 
 
 def free_spatial_size(model: bytes) -> bytes:
-    """The model with free height and width in every input and output of four dimensions.
-
-    Raises:
-        UserError: the bytes are no ONNX model.
-    """
+    """The model with free height and width in every input and output of four dimensions; UserError if it is none."""
     edited = bytearray(model)
     values = [
         span

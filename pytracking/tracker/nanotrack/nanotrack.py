@@ -76,12 +76,7 @@ class NanoTrack(BaseTracker):
 
 
 def open_session(path: Path) -> Any:
-    """An ONNX network of free spatial size on one thread of the CPU.
-
-    Raises:
-        MissingPackageError: onnxruntime is not installed.
-        UserError: the file is damaged, or of another kind.
-    """
+    """An ONNX network of free spatial size on one thread of the CPU; UserError for another kind of file."""
     try:
         import onnxruntime
     except ImportError:

@@ -29,14 +29,7 @@ class BlockInput(ABC):
 
     @abstractmethod
     def rows(self, problem: FilterObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
-        """One vector (p,) or a block of rows (b, p) for P.
-
-        Args:
-            problem: the samples.
-            scores: (1, N, h, w) of the filters before the update.
-            kernel: side of the filters.
-            generator: of what is random.
-        """
+        """One vector (p,) or a block of rows (b, p) for P; scores (1, N, h, w) are of the filters before the update."""
 
 
 class VirtualInput(BlockInput):
