@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -55,6 +57,28 @@ class VideoDataset(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self)} videos)"
+
+
+class FrameFiles(VideoDataset):
+    """Videos whose frames are image files. A track is read when it is first asked for, and kept."""
+
+    def __init__(self) -> None:
+        self._track = lru_cache(maxsize=None)(self.read_track)
+
+    @abstractmethod
+    def files(self, index: int) -> list[Path]:
+        """The frames of a video."""
+
+    @abstractmethod
+    def read_track(self, index: int) -> Track:
+        """:meth:`track` from disk."""
+
+    def track(self, index: int) -> Track:
+        return self._track(index)
+
+    def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
+        files = self.files(index)
+        return [read_rgb(files[t]) for t in frame_ids]
 
 
 def read_rgb(path: object) -> np.ndarray:

@@ -2,19 +2,19 @@
 from __future__ import annotations
 
 import json
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 import cv2
 import numpy as np
 
-from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb
+from ltr.dataset.base import DatasetNotFoundError, FrameFiles, Track
 from ltr.dataset.stills import is_usable
 
 BOXES_FILE = "targets.json"
 
 
-class Clips(VideoDataset):
+class Clips(FrameFiles):
     """Folders with frames ``*.jpg`` and ``targets.json``: ``{id: [[x, y, w, h] or null for each frame], ...}``.
 
     Every target is a video of its own; the others in the clip are what it can be confused with.
@@ -31,23 +31,15 @@ class Clips(VideoDataset):
         self.videos = [(path.parent, target) for path in found for target in _read_targets(path)]
         if not self.videos:
             raise DatasetNotFoundError(f"no folder below {root} has frames and {BOXES_FILE}")
-        self._track = lru_cache(maxsize=None)(self._read_track)
+        super().__init__()
 
     def __len__(self) -> int:
         return len(self.videos)
 
     def files(self, index: int) -> list[Path]:
-        """The frames of a target's clip."""
         return sorted(self.videos[index][0].glob("*.jpg"))
 
-    def track(self, index: int) -> Track:
-        return self._track(index)
-
-    def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
-        files = self.files(index)
-        return [read_rgb(files[t]) for t in frame_ids]
-
-    def _read_track(self, index: int) -> Track:
+    def read_track(self, index: int) -> Track:
         folder, target = self.videos[index]
         listed, files = _read_targets(folder / BOXES_FILE)[target], self.files(index)
         if len(listed) != len(files):

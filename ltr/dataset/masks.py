@@ -1,17 +1,16 @@
 """Videos with a mask of the target in every frame, in the layout of DAVIS 2016."""
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 import cv2
 import numpy as np
 
-from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb
+from ltr.dataset.base import DatasetNotFoundError, FrameFiles, Track
 from ltr.dataset.stills import is_usable
 
 
-class MaskVideos(VideoDataset):
+class MaskVideos(FrameFiles):
     """``JPEGImages/480p/<video>/*.jpg`` and ``Annotations/480p/<video>/*.png``; the box bounds the mask.
 
     Args:
@@ -32,23 +31,15 @@ class MaskVideos(VideoDataset):
             raise DatasetNotFoundError(f"the videos {absent} are absent in {self.images}")
         wanted = found if only is None else only
         self.videos = [name for name in wanted if name not in set(without or [])]
-        self._track = lru_cache(maxsize=None)(self._read_track)
+        super().__init__()
 
     def __len__(self) -> int:
         return len(self.videos)
 
     def files(self, index: int) -> list[Path]:
-        """The frames of a video."""
         return sorted((self.images / self.videos[index]).glob("*.jpg"))
 
-    def track(self, index: int) -> Track:
-        return self._track(index)
-
-    def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
-        files = self.files(index)
-        return [read_rgb(files[t]) for t in frame_ids]
-
-    def _read_track(self, index: int) -> Track:
+    def read_track(self, index: int) -> Track:
         boxes, visible = [], []
         for file in self.files(index):
             path = self.masks / self.videos[index] / f"{file.stem}.png"
