@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from ltr.errors import UserError, exit_code
 from pytracking.cli.computing import add_computing_options, apply_computing_options
 from pytracking.cli.parser import CommandParser
 from pytracking.evaluation.environment import apply_flags
+from pytracking.utils.threads import available_cores
 
 from .families import of_family
 from .planning import plan_job, plan_table
@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         command.add_argument("--results_path", help="folder of result files (shared by all nodes of a cluster)")
         command.add_argument("--network_path", help="folder of network weights")
         if name in ("plan", "run"):
-            command.add_argument("--workers", type=int, default=_cores(), help="processes (default: one per core)")
+            cores = available_cores()
+            command.add_argument("--workers", type=int, default=cores, help="processes (default: one per core)")
             add_computing_options(command)
         if name == "plan":
             command.add_argument("--no-probe", action="store_true", help="do not try trackers to measure their speed")
@@ -106,7 +107,10 @@ def _command(args: argparse.Namespace) -> int:
                 print(error)
                 return 1
         return 0
-    return _report(experiment, jobs, args)
+    from .report import write_report  # loads matplotlib
+
+    print(write_report(experiment, jobs, args.output))
+    return 0
 
 
 def _probe(experiment, jobs: list[Job], args: argparse.Namespace) -> int:
@@ -128,17 +132,6 @@ def _pool(args: argparse.Namespace) -> contextlib.AbstractContextManager:
     from .engines.ray_cluster import RayPool
 
     return RayPool(args.address, cpus=args.cpus, gpus=args.gpus)
-
-
-def _report(experiment, jobs: list[Job], args: argparse.Namespace) -> int:
-    from .report import write_report
-
-    print(write_report(experiment, jobs, args.output))
-    return 0
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ltr.errors import UserError
 from pytracking.analysis.rules import DEFAULT_RULE
 
 PUBLISHED = Path(__file__).parent / "published"
@@ -20,7 +19,7 @@ class Benchmark:
     """
 
     dataset: str  # a name for get_dataset, also the prefix of the published columns
-    trackers: dict[str, str]  # row label as in the paper -> "tracker:parameter" or "tracker:parameter@network"
+    trackers: dict[str, str]  # row label as in the paper -> "tracker:parameters[@network]"
     sequences: tuple[str, ...] | None = None  # only these of the dataset; a --dataset given instead is taken whole
     metrics: tuple[str, ...]  # columns, e.g. "success", "precision"; see experiments.scoring
     rule: str = DEFAULT_RULE  # evaluator rule, printed with every table
@@ -50,23 +49,3 @@ class Experiment:
 def published_table(name: str) -> dict:
     with open(PUBLISHED / f"{name}.json", encoding="utf-8") as file:
         return json.load(file)
-
-
-@dataclass(frozen=True, order=True)
-class TrackerName:
-    """A tracker with its parameters and, where an experiment asks for it, the network to run on."""
-
-    tracker: str
-    parameter: str
-    network: str | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> TrackerName:
-        tracker, separator, rest = text.partition(":")
-        parameter, _, network = rest.partition("@")
-        if not (separator and tracker and parameter):
-            raise UserError(f"{text!r}: write TRACKER:PARAMETER or TRACKER:PARAMETER@NETWORK, e.g. rls_dimp:default")
-        return cls(tracker, parameter, network or None)
-
-    def __str__(self) -> str:
-        return f"{self.tracker}:{self.parameter}" + (f"@{self.network}" if self.network else "")

@@ -4,8 +4,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ltr.errors import UserError
+from pytracking.evaluation.reference import TrackerReference
 
-from .definition import Benchmark, Experiment, TrackerName
+from .definition import Benchmark, Experiment
 
 _ROLES = {  # of DiMP's rows; short- and long-term files have the same counterpart, the families have one rate each
     ("dimp", "dimp50"): "baseline",
@@ -18,37 +19,19 @@ _ROLES = {  # of DiMP's rows; short- and long-term files have the same counterpa
     ("rls_dimp", "exact"): "exact",
 }
 FAMILIES: dict[str, tuple[str, dict[str, str]]] = {  # name in tables, and the tracker of each role
-    "prdimp": (
-        "PrDiMP",
-        {
-            "baseline": "dimp:prdimp50",
-            "bgd": "dimp:prdimp50_bgd",
-            "matched": "dimp:prdimp50_bgd_matched",
-            "rls": "rls_dimp:prdimp50",
-            "exact": "rls_dimp:prdimp50_exact",
-        },
-    ),
-    "super_dimp": (
-        "SuperDiMP",
-        {
-            "baseline": "dimp:super_dimp",
-            "bgd": "dimp:super_dimp_bgd",
-            "matched": "dimp:super_dimp_bgd_matched",
-            "rls": "rls_dimp:super_dimp",
-            "exact": "rls_dimp:super_dimp_exact",
-        },
-    ),
-    "atom": (
-        "ATOM",
-        {
-            "baseline": "atom:default",
-            "bgd": "atom:bgd",
-            "matched": "atom:bgd_matched",
-            "rls": "rls_atom:default",
-            "exact": "rls_atom:exact",
-        },
-    ),
-}
+    "prdimp": ("PrDiMP", {
+        "baseline": "dimp:prdimp50", "bgd": "dimp:prdimp50_bgd", "matched": "dimp:prdimp50_bgd_matched",
+        "rls": "rls_dimp:prdimp50", "exact": "rls_dimp:prdimp50_exact",
+    }),
+    "super_dimp": ("SuperDiMP", {
+        "baseline": "dimp:super_dimp", "bgd": "dimp:super_dimp_bgd", "matched": "dimp:super_dimp_bgd_matched",
+        "rls": "rls_dimp:super_dimp", "exact": "rls_dimp:super_dimp_exact",
+    }),
+    "atom": ("ATOM", {
+        "baseline": "atom:default", "bgd": "atom:bgd", "matched": "atom:bgd_matched",
+        "rls": "rls_atom:default", "exact": "rls_atom:exact",
+    }),
+}  # fmt: skip
 
 
 def of_family(experiment: Experiment, family: str) -> Experiment:
@@ -76,9 +59,9 @@ def of_family(experiment: Experiment, family: str) -> Experiment:
 def _translate(benchmark: Benchmark, title: str, trackers: dict[str, str]) -> Benchmark:
     rows = {}
     for label, text in benchmark.trackers.items():
-        name = TrackerName.parse(text)
-        role = _ROLES.get((name.tracker, name.parameter))
+        name = TrackerReference.parse(text)
+        role = _ROLES.get((name.tracker, name.parameters))
         if role is not None:
-            counterpart = TrackerName.parse(trackers[role])
+            counterpart = TrackerReference.parse(trackers[role])
             rows[label.replace("DiMP", title)] = str(replace(counterpart, network=name.network))
     return replace(benchmark, trackers=rows)

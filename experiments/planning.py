@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -57,35 +58,25 @@ def plan_job(job: Job, workers: int, probe: bool = True) -> list[TrackerPlan]:
 
 
 def _plan_row(job: Job, label: str, runs: list[Tracker], workers: int, probe: bool) -> TrackerPlan:
-    waiting, frames, done = 0, 0, 0
-    missing_weights = job.is_blocked(label)
-    for tracker in runs:
-        for sequence in job.sequences:
-            if not missing_weights and is_complete(tracker.results_dir, sequence.name, len(sequence)):
-                done += 1
-            else:
-                waiting, frames = waiting + 1, frames + len(sequence)
-    speed = None
-    if not missing_weights and len(job.sequences):
-        speed = speed_of_results(runs, job)
-        if speed is None and probe and waiting:
-            speed = probe_speed(runs[0], job.sequences, workers)
-    return TrackerPlan(job.benchmark.dataset, label, waiting, frames, done, speed)
+    done, waiting, blocked = [], [], job.is_blocked(label)
+    for tracker, sequence in product(runs, job.sequences):
+        complete = not blocked and is_complete(tracker.results_dir, sequence.name, len(sequence))
+        (done if complete else waiting).append((tracker, sequence))
+    speed = _speed_of_results(done)
+    if speed is None and probe and waiting and not blocked:
+        speed = probe_speed(runs[0], job.sequences, workers)
+    frames = sum(len(sequence) for _, sequence in waiting)
+    return TrackerPlan(job.benchmark.dataset, label, len(waiting), frames, len(done), speed)
 
 
-def speed_of_results(runs: list[Tracker], job: Job) -> Speed | None:
-    """The speed that existing results of these runs tell; None where there are none."""
-    first, others = [], []
-    for tracker in runs:
-        for sequence in job.sequences:
-            path = times_file(tracker.results_dir, sequence.name)
-            if is_complete(tracker.results_dir, sequence.name, len(sequence)) and path.exists():
-                times = read_times(path)
-                first.append(times[0])
-                others.extend(times[1:])
-    if not others:
+def _speed_of_results(done: list[tuple[Tracker, Sequence]]) -> Speed | None:
+    """The speed that existing results show; None where none has times."""
+    files = [times_file(tracker.results_dir, sequence.name) for tracker, sequence in done]
+    times = [read_times(path) for path in files if path.exists()]
+    others = np.concatenate([each[1:] for each in times]) if times else np.empty(0)
+    if not others.size:
         return None
-    return Speed(float(np.mean(first)), float(np.mean(others)), f"{len(first)} results")
+    return Speed(float(np.mean([each[0] for each in times])), float(others.mean()), f"{len(times)} results")
 
 
 def probe_speed(tracker: Tracker, sequences: SequenceList, workers: int) -> Speed:

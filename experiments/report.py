@@ -4,8 +4,6 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import numpy as np
-
 from ltr.errors import UserError
 from pytracking.analysis.plots import draw_plot, save_figure
 from pytracking.analysis.report import hard_sequences
@@ -151,12 +149,9 @@ def _figures(experiment: Experiment, scores: JobScores, folder: Path, name: str)
 
 
 def _server_note(job: Job) -> str:
-    rows = ", ".join(np.unique([str(tracker.results_dir.name) for tracker in _runnable(job)])) or "none yet"
+    first_runs = [runs[0] for label, runs in job.trackers.items() if not job.is_blocked(label)]
+    folders = ", ".join(sorted({tracker.results_dir.name for tracker in first_runs})) or "none yet"
     return (
         f"**{job.benchmark.dataset}**: {job.benchmark.why}. `pytracking pack` makes the submission of a run; "
-        f"result folders: {rows}."
+        f"result folders: {folders}."
     )
-
-
-def _runnable(job: Job) -> list:
-    return [tracker for label, runs in job.trackers.items() if not job.is_blocked(label) for tracker in runs[:1]]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ltr.errors import UserError
 from pytracking.evaluation import SequenceList, Tracker, get_dataset
+from pytracking.evaluation.reference import TrackerReference
 
-from .definition import Benchmark, Experiment, TrackerName
+from .definition import Benchmark, Experiment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +106,6 @@ class Job:
     def all_trackers(self) -> list[Tracker]:
         return [tracker for runs in self.trackers.values() for tracker in runs]
 
-    @property
-    def frames(self) -> int:
-        """Frames of one run of one tracker."""
-        return sum(len(sequence) for sequence in self.sequences)
-
     def is_blocked(self, label: str) -> bool:
         """Whether a row cannot run because its tracker or network is missing."""
         return any(problem.label == label for problem in self.problems)
@@ -166,7 +162,5 @@ def _job(experiment: Experiment, benchmark: Benchmark, selection: Selection) -> 
 
 
 def _tracker(text: str, label: str, run: int, experiment: Experiment) -> Tracker:
-    name = TrackerName.parse(text)
-    return Tracker(
-        name.tracker, name.parameter, run, label, strict_weights=experiment.strict_weights, network=name.network
-    )
+    name, strict = TrackerReference.parse(text), experiment.strict_weights
+    return Tracker(name.tracker, name.parameters, run, label, strict_weights=strict, network=name.network)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 from pytracking.analysis.tables import Table
 from pytracking.evaluation.results import is_complete
@@ -23,22 +24,16 @@ class RowStatus:
 
 def status_of(job: Job) -> list[RowStatus]:
     """The state of a benchmark's rows, read from the result folders."""
-    if job.benchmark.protocol == "vot":
-        total = len(job.sequences) * len(next(iter(job.trackers.values()), []))
-        done = finished_repetitions(job)
-        return [RowStatus(job.benchmark.dataset, label, done[label], total, 0) for label in job.trackers]
+    repetitions = finished_repetitions(job) if job.benchmark.protocol == "vot" else None
     rows = []
     for label, runs in job.trackers.items():
-        if job.is_blocked(label):
-            rows.append(RowStatus(job.benchmark.dataset, label, 0, len(runs) * len(job.sequences), 0))
-            continue
-        done = failed = 0
-        for tracker in runs:
-            for sequence in job.sequences:
-                if is_complete(tracker.results_dir, sequence.name, len(sequence)):
-                    done += 1
-                elif (tracker.results_dir / "logs" / f"{sequence.name}.log").exists():
-                    failed += 1
+        done, failed = (0 if repetitions is None else repetitions[label]), 0
+        counted = [] if repetitions is not None or job.is_blocked(label) else product(runs, job.sequences)
+        for tracker, sequence in counted:
+            if is_complete(tracker.results_dir, sequence.name, len(sequence)):
+                done += 1
+            elif (tracker.results_dir / "logs" / f"{sequence.name}.log").exists():
+                failed += 1
         rows.append(RowStatus(job.benchmark.dataset, label, done, len(runs) * len(job.sequences), failed))
     return rows
 

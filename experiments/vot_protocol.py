@@ -8,7 +8,6 @@ import numpy as np
 
 from pytracking.evaluation.environment import env_settings
 
-from .definition import TrackerName
 from .scoring import VOT_METRICS, JobScores
 from .selection import Job
 
@@ -132,5 +131,4 @@ def _registered(job: Job) -> dict[str, tuple | None]:
 def _specs(job: Job) -> dict:
     from pytracking.vot_integration.trackers import TrackerSpec
 
-    texts = {label: str(TrackerName.parse(job.benchmark.trackers[label])) for label in job.trackers}
-    return {label: TrackerSpec.parse(text) for label, text in texts.items()}
+    return {label: TrackerSpec.parse(job.benchmark.trackers[label]) for label in job.trackers}

@@ -12,9 +12,9 @@ from typing import Any
 from ltr.errors import MissingPackageError, UserError
 from pytracking.evaluation.environment import VARIABLE_PREFIX
 from pytracking.evaluation.tasks import Outcome, Task, TaskRunner
+from pytracking.utils.threads import LIBRARY_VARIABLES
 
 POLL_SECONDS = 1.0
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 _runner: TaskRunner | None = None  # one per worker process: keeps the network loaded between tasks
 
@@ -56,7 +56,7 @@ class RayPool:
     def __enter__(self) -> RayPool:
         if not self._ray.is_initialized():
             variables = {name: value for name, value in os.environ.items() if name.startswith(VARIABLE_PREFIX)}
-            variables |= dict.fromkeys(THREAD_VARIABLES, str(self._threads))
+            variables |= dict.fromkeys(LIBRARY_VARIABLES, str(self._threads))
             options = {"runtime_env": {"env_vars": variables}, "log_to_driver": False, "include_dashboard": None}
             try:
                 self._ray.init(address=self._address, **options)

@@ -13,7 +13,6 @@ import pytest
 import torch
 
 import ltr
-from experiments.definition import TrackerName
 from experiments.tables import experiment_names, get_experiment
 from ltr.checkpoint import FORMAT, read_checkpoint, save_checkpoint
 from ltr.errors import UserError
@@ -22,6 +21,7 @@ from pytracking.evaluation import Tracker
 from pytracking.evaluation.discovery import parameter_names
 from pytracking.evaluation.networks import FallbackWeightsWarning, MissingWeightsError, recommendations
 from pytracking.evaluation.parameters import UnknownParameterError
+from pytracking.evaluation.reference import TrackerReference
 from pytracking.evaluation.run_record import RECORD_NAME, recorded_parameters
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.tasks import Outcome, TaskRunner
@@ -220,11 +220,11 @@ def step_length(tracker: Tracker) -> float:
     return float(steps.max())
 
 
-def matched_pairs() -> set[tuple[TrackerName, TrackerName]]:
+def matched_pairs() -> set[tuple[TrackerReference, TrackerReference]]:
     """RLS-DiMP and its matched control, wherever an experiment compares them."""
     benchmarks = [benchmark for name in experiment_names() for benchmark in get_experiment(name).benchmarks]
     rows = [benchmark.trackers for benchmark in benchmarks if MATCHED in benchmark.trackers]
-    return {tuple(TrackerName.parse(trackers[label]) for label in ("RLS-DiMP", MATCHED)) for trackers in rows}
+    return {tuple(TrackerReference.parse(trackers[label]) for label in ("RLS-DiMP", MATCHED)) for trackers in rows}
 
 
 @pytest.mark.parametrize("network", ["bundled", "eager", "without recommendations"])
@@ -233,9 +233,9 @@ def test_matched_controls_are_matched_in_every_experiment(network: str, eager: s
     save_checkpoint(tmp_path / "networks" / "silent.pth", bundled.net, bundled.constructor)
     file = {"bundled": "dimp_mobile", "eager": eager, "without recommendations": "silent"}[network]
     pairs = matched_pairs()
-    assert {rls.parameter for rls, _ in pairs} == {"default", "got10k", "long_term", "oxuva"}
+    assert {rls.parameters for rls, _ in pairs} == {"default", "got10k", "long_term", "oxuva"}
     for rls, matched in pairs:
-        one, other = (Tracker(name.tracker, name.parameter, network=file) for name in (rls, matched))
+        one, other = (Tracker(name.tracker, name.parameters, network=file) for name in (rls, matched))
         assert step_length(one) == pytest.approx(step_length(other), rel=1e-6), (rls, matched)
         params, control = one.get_parameters(), other.get_parameters()
         differ = {each.name for each in fields(DimpParams) if getattr(params, each.name) != getattr(control, each.name)}

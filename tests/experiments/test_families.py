@@ -1,10 +1,10 @@
 """Experiments on RLS-DiMP for the other trackers of its family."""
 import pytest
 
-from experiments.definition import TrackerName
 from experiments.families import FAMILIES, of_family
 from experiments.tables import get_experiment
 from pytracking.evaluation.discovery import parameter_names
+from pytracking.evaluation.reference import TrackerReference
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -13,13 +13,13 @@ def test_every_row_has_a_tracker_that_exists(name, family):
     experiment = of_family(get_experiment(name), family)
     assert experiment.name == f"{name}_{family}" and experiment.published is None
     for benchmark in experiment.benchmarks:
-        rows = {label: TrackerName.parse(text) for label, text in benchmark.trackers.items()}
+        rows = {label: TrackerReference.parse(text) for label, text in benchmark.trackers.items()}
         assert all(FAMILIES[family][0] in label for label in rows)
         assert len(set(rows.values())) == len(rows) >= 3
         for row in rows.values():
-            assert row.parameter in parameter_names(row.tracker)
+            assert row.parameters in parameter_names(row.tracker)
     original = get_experiment(name).benchmarks[0].trackers
-    networks = {TrackerName.parse(text).network for text in original.values()}
+    networks = {TrackerReference.parse(text).network for text in original.values()}
     assert {row.network for row in rows.values()} == networks
 
 
