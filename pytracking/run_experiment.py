@@ -48,16 +48,12 @@ def find_experiment(module_name: str, name: str) -> Callable[[], tuple[list[Trac
 def experiments_by_module() -> dict[str, list[str]]:
     """Names of all experiments; modules are read and not imported, because most of them are parts of the machinery."""
     folder = Path(next(iter(importlib.import_module(EXPERIMENTS).__path__)))
-    files = [path for path in sorted(folder.glob("*.py")) if not path.name.startswith("_")]
-    names = {path.stem: _experiments_in(path) for path in files}
-    return {module: own for module, own in names.items() if own}
-
-
-def _experiments_in(path: Path) -> list[str]:
-    """Public functions that can be called without arguments."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
-    return [each.name for each in functions if _needs_nothing(each.args)]
+    found: dict[str, list[str]] = {}
+    for path in sorted(folder.glob("[!_]*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and _needs_nothing(node.args):
+                found.setdefault(path.stem, []).append(node.name)
+    return found
 
 
 def _needs_nothing(arguments: ast.arguments) -> bool:

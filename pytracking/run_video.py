@@ -77,7 +77,7 @@ def run_video(
             tracked, ended, code = follow(steps, total, recorder, writer, window)
     print(f"{tracked} frames tracked; stopped by: {ended}", file=sys.stderr if code else sys.stdout)
     if recorder is not None and tracked:
-        print(f"boxes: {recorder.finish(ended).csv} (and .txt, .json beside it)")
+        print(f"boxes: {recorder.finish(ended)} (and .txt, .json beside it)")
     if save and tracked:
         print(f"video: {save}")
     return code
@@ -98,7 +98,14 @@ def follow(
     with tqdm(total=total, unit="frame", dynamic_ncols=True) as bar:
         try:
             for step in steps:
-                _write_step(step, recorder, writer, window)
+                if recorder is not None:
+                    recorder.add(step.outputs, step.seconds)
+                if writer is not None or window is not None:
+                    picture = draw_targets(step.frame, step.outputs, f"{step.fps:.0f} fps" if step.index else "start")
+                if writer is not None:
+                    writer.write(picture)
+                if window is not None:
+                    window.show(picture)
                 tracked += 1
                 bar.update()
                 if window is not None and window.closed:
@@ -123,19 +130,6 @@ def _make_recorder(handle: TrackerHandle, source: FrameSource, video: str, start
     parameter = handle.spec.results_dir.name  # carries the network's name where that is not the paper's
     folder = env_settings().results_path / handle.spec.name / parameter / "videos"
     return Recorder(folder, source.name, about, first_frame=start, mot=mot)
-
-
-def _write_step(
-    step: TrackedFrame, recorder: Recorder | None, writer: VideoWriter | None, window: Window | None
-) -> None:
-    if recorder is not None:
-        recorder.add(step.outputs, step.seconds)
-    if writer is not None or window is not None:
-        picture = draw_targets(step.frame, step.outputs, f"{step.fps:.0f} fps" if step.index else "start")
-        if writer is not None:
-            writer.write(picture)
-        if window is not None:
-            window.show(picture)
 
 
 def _box_chooser(boxes: Sequence[Any] | None, show: bool) -> Callable[[np.ndarray], dict[int, list[float]]]:
@@ -169,17 +163,12 @@ def parse_changes(args: argparse.Namespace, first_id: int) -> dict[int, Changes]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tracker_arguments(parser)
     parser.add_argument("video", help="video file, folder of frames, rtsp:// or http:// address, or demo:NAME")
-    box = parser.add_argument(
-        "--box", type=float, nargs=4, metavar=BOX, action="append", default=[], dest="boxes"
-    )
-    box.help = "in the first frame; repeat it for several targets, which get the ids 1, 2, ..."
-    parser.add_argument(
-        "--box_at", type=float, nargs=5, metavar=("FRAME", *BOX), action="append", default=[], help="a later target"
-    )
-    parser.add_argument(
-        "--remove_at", type=int, nargs=2, metavar=("FRAME", "ID"), action="append", default=[],
-        help="follow a target no longer, from this frame on",
-    )  # fmt: skip
+    text = "in the first frame; repeat it for several targets, which get the ids 1, 2, ..."
+    several: dict[str, Any] = {"action": "append", "default": []}
+    parser.add_argument("--box", type=float, nargs=4, metavar=BOX, dest="boxes", help=text, **several)
+    parser.add_argument("--box_at", type=float, nargs=5, metavar=("FRAME", *BOX), help="a later target", **several)
+    text = "stop following a target, from this frame on"
+    parser.add_argument("--remove_at", type=int, nargs=2, metavar=("FRAME", "ID"), help=text, **several)
     parser.add_argument("--start", type=int, default=1, metavar="FRAME", help="from 1, the default")
     parser.add_argument("--output", type=Path, metavar="OUT.mp4", help="write a video with boxes and scores drawn")
     parser.add_argument("--save_results", action="store_true", help="write boxes, times and scores (txt, CSV, JSON)")

@@ -10,7 +10,7 @@ from pytracking.analysis.long_term import PresenceCounts, pool, presence_counts
 from pytracking.analysis.result_sets import ResultSet, Run
 from pytracking.analysis.statistics import mean_and_interval
 from pytracking.analysis.tables import Number, Table
-from pytracking.evaluation.results import ResultFileError, check_length, parse_scores, scores_file
+from pytracking.evaluation.results import ResultFileError, check_length, read_scores, scores_file
 from pytracking.evaluation.sequence import Sequence
 
 MEASURES = {"TPR": "tpr", "TNR": "tnr", "GM": "gm", "MaxGM": "max_gm"}
@@ -55,5 +55,5 @@ def _reported(run: Run, sequence: Sequence, threshold: float | None) -> np.ndarr
     data, source = run.scores(sequence.name), scores_file(run.path, sequence.name)
     if data is None:
         raise ResultFileError(f"{run.source(sequence.name)}: no scores beside it, which a threshold of presence needs")
-    scores = check_length(parse_scores(data, source), source, len(sequence))
+    scores = check_length(read_scores(source, data), source, len(sequence))
     return np.nan_to_num(scores, nan=np.inf) >= threshold  # no score, no doubt

@@ -66,7 +66,7 @@ class Run:
         source, data = self.source(sequence.name), self.boxes(sequence.name)
         if data is None:
             raise results.ResultFileError(f"{source}: no such file")
-        return results.check_length(results.parse_boxes(data, source), source, len(sequence))
+        return results.check_length(results.read_boxes(source, data), source, len(sequence))
 
     def times(self, sequence_name: str) -> bytes | None:
         return self.read(results.times_file(self.path, sequence_name).name)

@@ -9,7 +9,7 @@ from pytracking.analysis.result_sets import Run
 from pytracking.analysis.rules import EvaluatorRule
 from pytracking.analysis.score_cache import evaluator_facts, result_key, sequence_digest
 from pytracking.analysis.scores import score_sequence
-from pytracking.evaluation.results import ResultFileError, parse_boxes, parse_times
+from pytracking.evaluation.results import ResultFileError, read_boxes, read_times
 from pytracking.evaluation.sequence import Sequence
 
 
@@ -54,7 +54,7 @@ def score_file(job: Job, sequence_key: bytes, run: Run) -> tuple[bytes, np.ndarr
     data, timing = run.boxes(sequence.name), run.times(sequence.name)
     if data is None:
         raise ResultFileError(f"{source}: the file has disappeared")
-    boxes = parse_boxes(data, source)
+    boxes = read_boxes(source, data)
     truth = sequence.ground_truth_rect
     if job.lengths == "error" and len(boxes) != len(truth):
         what = "the file ends early" if len(boxes) < len(truth) else "a row too many"
@@ -64,7 +64,7 @@ def score_file(job: Job, sequence_key: bytes, run: Run) -> tuple[bytes, np.ndarr
         score = score_sequence(boxes, truth, job.rule, visible=sequence.target_visible, **evaluator_facts(sequence))
     except ValueError as error:
         raise ResultFileError(f"{source}: {error}") from error
-    seconds = parse_times(timing, f"{source.stem}_time.txt").sum() if timing is not None else np.nan
+    seconds = read_times(f"{source.stem}_time.txt", timing).sum() if timing is not None else np.nan
     tail = [score.average_overlap, score.frames, score.valid_frames, seconds]
     row = np.concatenate([score.success, score.precision, score.normalised_precision, tail])
     return result_key(sequence_key, data, timing), row

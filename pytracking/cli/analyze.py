@@ -65,14 +65,15 @@ def run(args: argparse.Namespace) -> int:
     results = find_all_results(args.trackers, env_settings().results_path)
     rows = _rows(args, results)
     if sequences[0].dataset == "oxuva":
-        return _show([presence_table(results, sequences, args.presence_threshold, args.dataset)], args)
+        _show([presence_table(results, sequences, args.presence_threshold, args.dataset)], args)
+        return 0
     evaluation = _evaluate(args, results, sequences, rows)
-    status = _show(_tables(args, evaluation, rows), args)
+    _show(_tables(args, evaluation, rows), args)
     if args.plots is not None:
         stem = file_stem(args.name or args.dataset) + ("_hard" if args.hard else "")
         for path in save_plots(evaluation, stem, args.plots or KINDS):
             print(f"plot: {path}")
-    return status
+    return 0
 
 
 def _rows(args: argparse.Namespace, results: list[ResultSet]) -> dict[str, str]:
@@ -118,22 +119,20 @@ def _tables(args: argparse.Namespace, evaluation: Evaluation, rows: dict[str, st
     return tables
 
 
-def _show(tables: list[Table], args: argparse.Namespace) -> int:
+def _show(tables: list[Table], args: argparse.Namespace) -> None:
     text = "\n\n".join(table.render(args.format) for table in tables)
     if args.output:
         write_text(args.output, text.rstrip("\n") + "\n")
         print(f"table: {args.output}")
     else:
         print(text)
-    return 0
 
 
 def _list_results(root: Path) -> int:
-    found = False
-    for folder in sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []:
-        for param in parameter_folders(folder):
-            found = True
-            print(f"{folder.name}/{param}")
+    folders = sorted(root.iterdir()) if root.is_dir() else []
+    found = [f"{folder.name}/{param}" for folder in folders for param in parameter_folders(folder)]
     if not found:
         print(f"no results in {root}; `pytracking run` makes some", file=sys.stderr)
-    return 0 if found else 2
+        return 2
+    print("\n".join(found))
+    return 0

@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 
 from ltr.errors import UserError
-from pytracking.analysis.result_sets import ResultSet, find_results
+from pytracking.analysis.result_sets import find_results
 from pytracking.evaluation import get_dataset
 from pytracking.evaluation.environment import apply_flags, env_settings
 from pytracking.evaluation.reference import RESULTS_FORM, join_words
@@ -28,29 +28,17 @@ def run(args: argparse.Namespace) -> int:
     apply_flags(results_path=args.results_path)
     kind = FORMATS[args.benchmark]
     dataset = args.dataset or kind.datasets[0]
-    results = find_results(_one(join_words(args.tracker)), env_settings().results_path)
-    output = args.output or Path(f"{file_stem(results.name)}_{dataset}{kind.suffix}")
-    submission = pack(
-        args.benchmark,
-        _folders(results),
-        get_dataset(dataset),
-        output,
-        presence_threshold=args.presence_threshold,
-    )
-    runs = f", {submission.runs} repetitions" if submission.runs > 1 else ""
-    print(f"{submission.path}: {submission.sequences} sequences{runs}, {submission.files} files, read back and checked")
-    print(f"ready to upload: {kind.upload}")
-    return 0
-
-
-def _one(trackers: list[str]) -> str:
+    trackers = join_words(args.tracker)
     if len(trackers) != 1:
         raise UserError(f"a submission is of one tracker, not of {len(trackers)}: {', '.join(trackers)}")
-    return trackers[0]
-
-
-def _folders(results: ResultSet) -> list[Path]:
-    archives = [run.path for run in results.runs if not run.path.is_dir()]
-    if archives:
+    results = find_results(trackers[0], env_settings().results_path)
+    folders = [run.path for run in results.runs]
+    if archives := [path for path in folders if not path.is_dir()]:
         raise SubmissionError(f"{archives[0]} is a zip; unpack it first")
-    return [run.path for run in results.runs]
+    output = args.output or Path(f"{file_stem(results.name)}_{dataset}{kind.suffix}")
+    threshold = args.presence_threshold
+    submission = pack(args.benchmark, folders, get_dataset(dataset), output, presence_threshold=threshold)
+    runs = f", {submission.runs} repetitions" if submission.runs > 1 else ""
+    print(f"{submission.path}: {submission.sequences} sequences{runs}, {submission.files} files, checked")
+    print(f"ready to upload: {kind.upload}")
+    return 0

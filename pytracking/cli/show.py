@@ -5,6 +5,8 @@ import argparse
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from ltr.errors import UserError
 from pytracking.evaluation import SequenceList, Tracker, get_dataset
 from pytracking.evaluation.environment import env_settings
@@ -29,8 +31,9 @@ def run(args: argparse.Namespace) -> int:
     if args.columns < 1 or args.width < 32:
         raise UserError("--columns must be at least 1 and --width at least 32")
     sequences = _select(get_dataset(args.dataset), args.sequence)
-    boxes = _results(_tracker(args.tracker), sequences) if args.tracker else None
-    output = args.output or env_settings().result_plot_path / f"{_file_stem(args.dataset)}.jpg"
+    boxes = _results(" ".join(args.tracker), sequences) if args.tracker else None
+    name = Path(args.dataset.removeprefix("folder:")).name or "dataset"
+    output = args.output or env_settings().result_plot_path / f"{name}.jpg"
     write_image(output, contact_sheet(sequences, boxes, columns=args.columns, width=args.width))
     for sequence in sequences:
         absent = "" if sequence.target_visible is None else f", absent in {int((~sequence.target_visible).sum())}"
@@ -48,18 +51,11 @@ def _select(dataset: SequenceList, names: list[str] | None) -> SequenceList:
     return dataset[:MANY]
 
 
-def _tracker(words: list[str]) -> Tracker:
-    reference = TrackerReference.parse(" ".join(words))
-    return Tracker(reference.tracker, reference.parameters, reference.run, network=reference.network)
-
-
-def _results(tracker: Tracker, sequences: SequenceList) -> dict:
+def _results(text: str, sequences: SequenceList) -> dict[str, np.ndarray]:
+    reference = TrackerReference.parse(text)
+    tracker = Tracker(reference.tracker, reference.parameters, reference.run, network=reference.network)
     files = {sequence.name: boxes_file(tracker.results_dir, sequence.name) for sequence in sequences}
     found = {name: read_boxes(path) for name, path in files.items() if path.exists()}
     if not found:
         raise FileNotFoundError(f"no results of {tracker.display_name} on these sequences in {tracker.results_dir}")
     return found
-
-
-def _file_stem(dataset: str) -> str:
-    return Path(dataset.removeprefix("folder:")).name or "dataset"

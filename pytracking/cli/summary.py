@@ -1,8 +1,6 @@
 """What the run scripts show at the end: scores, speed, a picture."""
 from __future__ import annotations
 
-from pathlib import Path
-
 from pytracking.analysis.evaluate import evaluate
 from pytracking.analysis.presence import presence_table
 from pytracking.analysis.report import DECIMALS, rule_notes
@@ -23,7 +21,10 @@ def show_results(tracker: Tracker, sequences: list[Sequence]) -> None:
     done = [s for s in sequences if is_complete(tracker.results_dir, s.name, len(s))]
     if done:
         print(f"\n{score_table(tracker, done)}")
-        print(f"picture: {save_sheet(tracker, done)} (green: annotation, orange: tracker)")
+        boxes = {s.name: read_boxes(boxes_file(tracker.results_dir, s.name)) for s in done[:SHEET_ROWS]}
+        path = tracker.results_dir / "contact_sheet.jpg"
+        write_image(path, contact_sheet(done[:SHEET_ROWS], boxes))
+        print(f"picture: {path} (green: annotation, orange: tracker)")
     print(f"results: {tracker.results_dir}")
 
 
@@ -52,11 +53,3 @@ def score_table(tracker: Tracker, sequences: list[Sequence]) -> Table:
         secret = len(sequences) - len(public)
         table.notes.append(f"no score for {secret} sequences: only the box of their first frame is public")
     return table
-
-
-def save_sheet(tracker: Tracker, sequences: list[Sequence]) -> Path:
-    """A picture with frames of the first sequences, the annotation and the tracker's boxes."""
-    boxes = {s.name: read_boxes(boxes_file(tracker.results_dir, s.name)) for s in sequences[:SHEET_ROWS]}
-    path = tracker.results_dir / "contact_sheet.jpg"
-    write_image(path, contact_sheet(sequences[:SHEET_ROWS], boxes))
-    return path

@@ -37,15 +37,15 @@ def run(args: argparse.Namespace) -> int:
     return actions[args.action](args)
 
 
-def _search_dirs() -> list[Path]:
-    return [env_settings().network_path]
+def _folder() -> Path:
+    return env_settings().network_path
 
 
 def _list(_: argparse.Namespace) -> int:
-    print(f"networks are looked for in {_search_dirs()[0]}, then {cache_dir()}, then among the bundled ones\n")
+    print(f"networks are looked for in {_folder()}, then {cache_dir()}, then among the bundled ones\n")
     users = users_of_networks()
     for entry in KNOWN.values():
-        found = find_weights(entry.name, _search_dirs())
+        found = find_weights(entry.name, [_folder()])
         get = f"pytracking weights fetch {entry.name}   (or by hand: {entry.page})" if entry.url else entry.page
         state = f"here: {found}" if found else f"get: {get}"
         _show(entry.name, entry.description, _facts(entry, found), users, state)
@@ -54,7 +54,7 @@ def _list(_: argparse.Namespace) -> int:
         _show(file.stem, "comes with the package", f"{facts}; sha256 {sha256(file)[:16]}…", users, f"here: {file}")
     unknown = sorted(set(users) - set(KNOWN) - {file.stem for file in bundled_networks()})
     for name in unknown:  # of somebody's own parameter files
-        found = find_weights(name, _search_dirs())
+        found = find_weights(name, [_folder()])
         _show(name, "not a network that we know of", "", users, f"here: {found}" if found else "not here")
     return 0
 
@@ -98,14 +98,16 @@ def _fetch(args: argparse.Namespace) -> int:
         raise UserError(unknown_name_message("network", args.name, list(KNOWN)))
     if entry.url is None:
         raise UserError(f"{entry.name} cannot be downloaded: {entry.page}")
-    target = (args.output or _search_dirs()[0]) / entry.name
+    target = (args.output or _folder()) / entry.name
     if target.exists() and not args.force:
         print(f"{target} is already here; --force downloads it again")
         return _report(target, entry)
     try:
         download(entry.url, target, sha256=entry.sha256, size=entry.size)
     except DownloadError as error:
-        print(f"{entry.name}: {error}\n{_by_hand(entry)}", file=sys.stderr)
+        where = f"open {entry.page} in a browser (on any machine), download {entry.name}, then run"
+        command = f"pytracking weights import PATH/TO/{entry.name}"
+        print(f"{entry.name}: {error}\nTo place it by hand: {where}\n  {command}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"\nstopped; `pytracking weights fetch {entry.name}` continues", file=sys.stderr)
@@ -113,17 +115,10 @@ def _fetch(args: argparse.Namespace) -> int:
     return _report(target, entry)
 
 
-def _by_hand(entry: KnownWeights) -> str:
-    return (
-        f"To place it by hand: open {entry.page} in a browser (on any machine), download {entry.name}, then run\n"
-        f"  pytracking weights import PATH/TO/{entry.name}"
-    )
-
-
 def _import(args: argparse.Namespace) -> int:
     name = args.name or _recognised(args.file) or args.file.name
     suffix = ONNX if args.file.suffix == ONNX else SUFFIX
-    target = (args.output or _search_dirs()[0]) / (name if name.endswith((*SUFFIXES, ONNX)) else name + suffix)
+    target = (args.output or _folder()) / (name if name.endswith((*SUFFIXES, ONNX)) else name + suffix)
     problem = _problem(args.file, KNOWN.get(target.name))
     if problem:
         print(f"not imported: {problem}", file=sys.stderr)
@@ -147,26 +142,18 @@ def _recognised(file: Path) -> str | None:
 
 def _check(args: argparse.Namespace) -> int:
     if args.names:
-        files = {name: find_weights(name, _search_dirs()) for name in args.names}
+        files = {name: find_weights(name, [_folder()]) for name in args.names}
     else:
-        folders = [*_search_dirs(), cache_dir()]
-        found = [file for folder in folders for file in _networks_in(folder)] + bundled_networks()
-        files = {str(file): file for file in found}
+        found = [file for folder in (_folder(), cache_dir()) for file in sorted(folder.glob("*"))]
+        ours = [file for file in found if file.name.endswith((*SUFFIXES, ONNX))]
+        files = {str(file): file for file in ours + bundled_networks()}
     if not files:
-        print(f"no networks in {_search_dirs()[0]} or {cache_dir()}; `pytracking weights list` shows sources")
+        print(f"no networks in {_folder()} or {cache_dir()}; `pytracking weights list` shows sources")
         return 0
-    failures = 0
-    for name, file in files.items():
-        if file is None:
-            print(f"MISSING  {name}")
-            failures += 1
-        else:
-            failures += _report(file, KNOWN.get(file.name)) != 0
-    return 1 if failures else 0
-
-
-def _networks_in(folder: Path) -> list[Path]:
-    return sorted(file for suffix in (*SUFFIXES, ONNX) for file in folder.glob(f"*{suffix}"))
+    for name in (name for name, file in files.items() if file is None):
+        print(f"MISSING  {name}")
+    states = [1 if file is None else _report(file, KNOWN.get(file.name)) for file in files.values()]
+    return max(states)
 
 
 def _report(file: Path, entry: KnownWeights | None) -> int:

@@ -91,17 +91,15 @@ def write_boxes(path: str | Path, boxes: np.ndarray) -> None:
     write_text(path, "".join("\t".join(f"{value:.2f}" for value in box) + "\n" for box in boxes))
 
 
-def read_boxes(path: str | Path) -> np.ndarray:
-    """Boxes of a result file as float64 (n, 4); a ResultFileError names the file and the line that is no box."""
-    return parse_boxes(_read_bytes(path), path)
+def read_boxes(path: str | Path, data: bytes | None = None) -> np.ndarray:
+    """Boxes of a result file as float64 (n, 4); a ResultFileError names the file and the line that is no box.
 
-
-def parse_boxes(data: bytes, source: str | Path) -> np.ndarray:
-    """Boxes of a result file's content as float64 (n, 4); ``source`` names the file in a ResultFileError."""
-    boxes = _parse_table(data, source, columns=4)
+    ``data`` is the file's content where it was read already, or lies in a zip; so for the other readers.
+    """
+    boxes = _read_table(path, data, columns=4)
     negative = np.flatnonzero((boxes[:, 2:] < 0).any(axis=1))
     if negative.size:
-        raise ResultFileError(f"{source}, line {negative[0] + 1}: negative size: {boxes[negative[0]].tolist()}")
+        raise ResultFileError(f"{path}, line {negative[0] + 1}: negative size: {boxes[negative[0]].tolist()}")
     return boxes
 
 
@@ -110,14 +108,9 @@ def write_times(path: str | Path, times: np.ndarray) -> None:
     write_text(path, "".join(f"{value:.6f}\n" for value in np.asarray(times, dtype=np.float64)))
 
 
-def read_times(path: str | Path) -> np.ndarray:
+def read_times(path: str | Path, data: bytes | None = None) -> np.ndarray:
     """Seconds per frame, float64 (n,)."""
-    return parse_times(_read_bytes(path), path)
-
-
-def parse_times(data: bytes, source: str | Path) -> np.ndarray:
-    """Seconds per frame of a file's content; ``source`` names the file in messages."""
-    return _parse_table(data, source, columns=1)[:, 0]
+    return _read_table(path, data, columns=1)[:, 0]
 
 
 def write_scores(path: str | Path, scores: np.ndarray) -> None:
@@ -125,14 +118,9 @@ def write_scores(path: str | Path, scores: np.ndarray) -> None:
     write_text(path, "".join(f"{value:.6g}\n" for value in np.asarray(scores, dtype=np.float64)))
 
 
-def read_scores(path: str | Path) -> np.ndarray:
+def read_scores(path: str | Path, data: bytes | None = None) -> np.ndarray:
     """Scores, float64 (n,); NaN where the tracker gave none."""
-    return parse_scores(_read_bytes(path), path)
-
-
-def parse_scores(data: bytes, source: str | Path) -> np.ndarray:
-    """Scores of a file's content; ``source`` names the file in messages."""
-    return _parse_table(data, source, columns=1, finite=False)[:, 0]
+    return _read_table(path, data, columns=1, finite=False)[:, 0]
 
 
 def write_peak_memory(path: str | Path, mib: float) -> None:
@@ -142,7 +130,7 @@ def write_peak_memory(path: str | Path, mib: float) -> None:
 
 def read_peak_memory(path: str | Path) -> float:
     """Peak memory in MiB."""
-    return float(_parse_table(_read_bytes(path), path, columns=1)[0, 0])
+    return float(_read_table(path, None, columns=1)[0, 0])
 
 
 def is_complete(folder: str | Path, sequence_name: str, frames: int) -> bool:
@@ -167,19 +155,15 @@ def check_length(rows: np.ndarray, source: str | Path, frames: int) -> np.ndarra
     return rows
 
 
-def _read_bytes(path: str | Path) -> bytes:
+def _read_table(path: str | Path, data: bytes | None, columns: int, finite: bool = True) -> np.ndarray:
     try:
-        return Path(path).read_bytes()
+        content = Path(path).read_bytes() if data is None else data
+        table = parse_table(content, path, columns, blank_lines=False)
     except OSError as error:
         raise ResultFileError(f"{path}: {error.strerror or error}") from error
-
-
-def _parse_table(data: bytes, source: str | Path, columns: int, finite: bool = True) -> np.ndarray:
-    try:
-        table = parse_table(data, source, columns, blank_lines=False)
     except NumberFileError as error:
         raise ResultFileError(str(error)) from None
     bad = np.flatnonzero(~np.isfinite(table).all(axis=1)) if finite else np.empty(0, int)
     if bad.size:
-        raise ResultFileError(f"{source}, line {bad[0] + 1}: not finite: {table[bad[0]].tolist()}")
+        raise ResultFileError(f"{path}, line {bad[0] + 1}: not finite: {table[bad[0]].tolist()}")
     return table

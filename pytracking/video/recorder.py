@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +19,6 @@ COLUMNS = ("frame", "id", "x", "y", "w", "h", "score", "flag", "seconds")
 FLUSH_EVERY = 50  # frames
 
 Row = dict[str, str]
-
-
-@dataclass(frozen=True)
-class TargetFiles:
-    """The result files of one target."""
-
-    boxes: Path
-    times: Path
-    scores: Path | None
-
-
-@dataclass(frozen=True)
-class Files:
-    """What a finished recording leaves."""
-
-    csv: Path
-    json: Path
-    targets: dict[int, TargetFiles]
-    mot: Path | None
 
 
 class Recorder:
@@ -72,23 +52,19 @@ class Recorder:
 
     def add(self, outputs: Mapping[int, dict[str, Any]], seconds: float) -> None:
         """Notes the next frame: each target's output by id, and the seconds for all of them, shared out equally."""
+        number, share = self._first + self.frames, f"{seconds / max(1, len(outputs)):.6f}"
         self.frames += 1
         with naming(self.partial):
-            self._write_rows(outputs, seconds)
+            for target, output in outputs.items():
+                score = output.get("score")
+                box = [f"{float(value):.2f}" for value in output["target_bbox"]]
+                shown = "" if score is None else f"{float(score):.6g}"
+                self._writer.writerow([number, target, *box, shown, output.get("flag") or "", share])
+            if self.frames % FLUSH_EVERY == 0:
+                self._stream.flush()
 
-    def _write_rows(self, outputs: Mapping[int, dict[str, Any]], seconds: float) -> None:
-        share = f"{seconds / max(1, len(outputs)):.6f}"
-        for target, output in outputs.items():
-            score = output.get("score")
-            box = [f"{float(value):.2f}" for value in output["target_bbox"]]
-            shown = "" if score is None else f"{float(score):.6g}"
-            number = self._first + self.frames - 1
-            self._writer.writerow([number, target, *box, shown, output.get("flag") or "", share])
-        if self.frames % FLUSH_EVERY == 0:
-            self._stream.flush()
-
-    def finish(self, ended: str = COMPLETE) -> Files:
-        """Writes result files, CSV and JSON; ``ended`` says why the rows stop."""
+    def finish(self, ended: str = COMPLETE) -> Path:
+        """Writes result files, JSON and the CSV, which it returns; ``ended`` says why the rows stop."""
         with naming(self.partial):
             self._stream.close()
         if ended != COMPLETE and self._recorded(self._name).get("ended") == COMPLETE:
@@ -98,18 +74,14 @@ class Recorder:
         by_target: dict[int, list[Row]] = {}
         for row in rows:
             by_target.setdefault(int(row["id"]), []).append(row)
-        mot = self._folder / f"{self._name}_mot.txt" if self._mot else None
-        if mot is not None:
-            write_text(mot, "".join(map(_mot_line, rows)))
-        json_file = self._folder / f"{self._name}.json"
-        self._write_json(json_file, rows, ended)
-        targets = {}
+        if self._mot:
+            write_text(self._folder / f"{self._name}_mot.txt", "".join(map(_mot_line, rows)))
+        self._write_json(rows, ended)
         for target, own in by_target.items():
-            name = self._name if list(by_target) == [1] else f"{self._name}_{target}"
-            targets[target] = _write_target(self._folder, name, own)
-        files = Files(self._folder / f"{self._name}.csv", json_file, targets, mot)
-        os.replace(self.partial, files.csv)
-        return files
+            _write_target(self._folder, self._name if list(by_target) == [1] else f"{self._name}_{target}", own)
+        path = self._folder / f"{self._name}.csv"
+        os.replace(self.partial, path)
+        return path
 
     def _recorded(self, name: str) -> dict[str, Any]:
         """What an earlier recording of this name says about itself."""
@@ -119,7 +91,7 @@ class Recorder:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _write_json(self, path: Path, rows: list[dict[str, str]], ended: str) -> None:
+    def _write_json(self, rows: list[Row], ended: str) -> None:
         frames = [
             {
                 "frame": int(row["frame"]),
@@ -131,22 +103,20 @@ class Recorder:
             }
             for row in rows
         ]
-        write_text(path, json.dumps({**self._about, "ended": ended, "frames": frames}, indent=1) + "\n")
+        content = {**self._about, "ended": ended, "frames": frames}
+        write_text(self._folder / f"{self._name}.json", json.dumps(content, indent=1) + "\n")
 
 
 def _box(row: Row) -> list[float]:
     return [float(row[key]) for key in ("x", "y", "w", "h")]
 
 
-def _write_target(folder: Path, name: str, rows: list[Row]) -> TargetFiles:
+def _write_target(folder: Path, name: str, rows: list[Row]) -> None:
     """The files of one target; boxes last, as their presence means that the rest is there."""
-    scores = scores_file(folder, name) if any(row["score"] for row in rows) else None
-    files = TargetFiles(boxes_file(folder, name), times_file(folder, name), scores)
-    write_times(files.times, np.array([float(row["seconds"]) for row in rows]))
-    if scores is not None:
-        write_scores(scores, np.array([float(row["score"] or "nan") for row in rows]))
-    write_boxes(files.boxes, np.array([_box(row) for row in rows]))
-    return files
+    write_times(times_file(folder, name), np.array([float(row["seconds"]) for row in rows]))
+    if any(row["score"] for row in rows):
+        write_scores(scores_file(folder, name), np.array([float(row["score"] or "nan") for row in rows]))
+    write_boxes(boxes_file(folder, name), np.array([_box(row) for row in rows]))
 
 
 def _mot_line(row: Row) -> str:

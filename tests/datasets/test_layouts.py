@@ -201,7 +201,7 @@ def test_avist_flags_and_list(root: Path, picture: bytes) -> None:
     assert robber.target_visible.tolist() == [True, False, False] and zebra.target_visible.tolist() == [True, False]
     assert robber.ground_truth_rect.tolist() == [[0, 2, 10, 8], [1, 2, 10, 8], [2, 2, 10, 8]]
     add_text(root / "out_of_view" / "zebra_out_of_view.txt", "0\n0\n0")
-    with pytest.raises(base.IncompleteDatasetError, match="zebra: 2 boxes, but 2 and 3 flags"):
+    with pytest.raises(base.IncompleteDatasetError, match="zebra: 2 boxes, 2 occlusion flags, 3 out-of-view flags"):
         load("avist", root)
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -119,12 +119,33 @@ def _list_images(folder: str) -> dict[int, str]:
     return images
 
 
-def annotated_range(name: str, boxes: np.ndarray, first: int, last: int, source: Path) -> np.ndarray:
-    """Boxes cut to the benchmark's frame range; too few of them are an error."""
-    frames = last - first + 1
-    if len(boxes) < frames - ROWS_SHORT_ALLOWED:
-        raise MissingPartError(f"{name}: {len(boxes)} boxes in {source}, expected {frames}")
-    return boxes[:frames]
+def annotated(
+    name: str, dataset: str, annotation: Path, images: Path, first: int | None = None, last: int | None = None, *,
+    skip: int = 0, prefix: str = "", flags: tuple[Path, Path] | None = None, **facts: Any,
+) -> Sequence:  # fmt: skip
+    """A sequence of a file of boxes and a folder of frames: one frame per box, from number ``first`` on.
+
+    Args:
+        last: number of the last frame; further boxes are left out, and too few of them are an error.
+        skip: frames at the start without a target.
+        prefix: of the sequence's name.
+        flags: files with 0 or 1 per frame: full occlusion, out of view. The target is visible where neither is set.
+        facts: further arguments of :class:`Sequence`.
+    """
+    boxes = read_numbers(first_existing(name, annotation), 4)
+    if last is not None:
+        expected = last - first + 1
+        if len(boxes) < expected - ROWS_SHORT_ALLOWED:
+            raise MissingPartError(f"{name}: {len(boxes)} boxes in {annotation}, expected {expected}")
+        boxes = boxes[skip:expected]
+    if flags is not None:
+        hidden, outside = map(read_flags, flags)
+        if not len(hidden) == len(outside) == len(boxes):
+            counts = f"{len(boxes)} boxes, {len(hidden)} occlusion flags, {len(outside)} out-of-view flags"
+            raise MissingPartError(f"{name}: {counts}")
+        facts["target_visible"] = ~(hidden | outside)
+    frames = frames_of(name, images, None if first is None else first + skip, len(boxes))
+    return Sequence(prefix + name, frames, dataset, boxes, annotation_file=annotation, **facts)
 
 
 def read_numbers(path: Path, columns: int | tuple[int, ...]) -> np.ndarray:

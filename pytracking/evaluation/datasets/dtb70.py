@@ -13,9 +13,7 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
     """All 70 sequences, named ``dtb70_<video>``: several videos bear the name of another one of OTB."""
 
     def build(video: str) -> Sequence:
-        annotation = base.first_existing(video, root / video / "groundtruth_rect.txt")
-        boxes = base.read_numbers(annotation, 4)
-        frames = base.frames_of(video, root / video / "img", count=len(boxes))
-        return Sequence(f"dtb70_{video}", frames, "dtb70", boxes, annotation_file=annotation)
+        folder = root / video
+        return base.annotated(video, "dtb70", folder / "groundtruth_rect.txt", folder / "img", prefix="dtb70_")
 
     return base.build_all("dtb70", root, LAYOUT, base.read_names("dtb70"), build)

@@ -19,24 +19,9 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
         name = row["name"]
         kind = name.rsplit("-", 1)[0]
         folder = base.first_existing(name, root / kind / name, root / name)
-        annotation = base.first_existing(name, folder / "groundtruth.txt")
-        boxes = base.read_numbers(annotation, 4)
-        hidden = base.read_flags(folder / "full_occlusion.txt")
-        outside = base.read_flags(folder / "out_of_view.txt")
-        if not len(hidden) == len(outside) == len(boxes):
-            raise base.MissingPartError(
-                f"{name}: {len(boxes)} boxes, {len(hidden)} occlusion flags, {len(outside)} out-of-view flags"
-            )
-        return Sequence(
-            name,
-            base.frames_of(name, folder / "img", 1, len(boxes)),
-            dataset,
-            boxes,
-            target_visible=~(hidden | outside),
-            object_class=kind,
-            attributes=base.challenges(row["attributes"]),
-            annotation_file=annotation,
-        )
+        flags = folder / "full_occlusion.txt", folder / "out_of_view.txt"
+        facts = {"object_class": kind, "attributes": base.challenges(row["attributes"]), "flags": flags}
+        return base.annotated(name, dataset, folder / "groundtruth.txt", folder / "img", 1, **facts)
 
     if variant != "extension":
         return base.build_all(dataset, root, LAYOUT, base.read_table("lasot"), build)

@@ -13,12 +13,8 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
     """All 100 sequences, named ``nfs_<video>``."""
 
     def build(row: dict[str, str]) -> Sequence:
-        video = row["name"]
-        annotation = base.first_existing(video, root / "anno" / f"nfs_{video}.txt")
-        boxes = base.annotated_range(video, base.read_numbers(annotation, 4), 1, int(row["last"]), annotation)
-        frames = base.frames_of(video, root / "sequences" / video, 1, len(boxes))
-        return Sequence(
-            f"nfs_{video}", frames, "nfs", boxes, object_class=row["class"], annotation_file=annotation
-        )
+        video, last = row["name"], int(row["last"])
+        annotation, images = root / "anno" / f"nfs_{video}.txt", root / "sequences" / video
+        return base.annotated(video, "nfs", annotation, images, 1, last, prefix="nfs_", object_class=row["class"])
 
     return base.build_all("nfs", root, LAYOUT, base.read_table("nfs"), build)

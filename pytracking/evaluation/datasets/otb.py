@@ -25,17 +25,8 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
     def build(row: dict[str, str]) -> Sequence:
         name, folder = row["name"], root / row["folder"]
         first, last, skip = int(row["first"]), int(row["last"]), int(row["skip"])
-        annotation = base.first_existing(name, folder / row["annotation"])
-        boxes = base.annotated_range(name, base.read_numbers(annotation, 4), first, last, annotation)[skip:]
-        frames = base.frames_of(name, folder / "img", first + skip, len(boxes))
-        return Sequence(
-            name,
-            frames,
-            "otb",
-            boxes,
-            object_class=row["class"],
-            attributes=base.challenges(row["attributes"]),
-            annotation_file=annotation,
-        )
+        facts = {"object_class": row["class"], "attributes": base.challenges(row["attributes"])}
+        annotation, images = folder / row["annotation"], folder / "img"
+        return base.annotated(name, "otb", annotation, images, first, last, skip=skip, **facts)
 
     return base.build_all(variant or "otb", root, LAYOUT, rows, build)

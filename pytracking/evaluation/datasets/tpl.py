@@ -17,9 +17,6 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
         video, first, last = row["name"], int(row["first"]), int(row["last"])
         original = row["annotation"].removesuffix("_gt.txt")  # the download says Yo-yos where the name says Yo_yos
         folder = base.first_existing(video, root / f"tpl_{video}", root / video, root / original)
-        annotation = base.first_existing(video, folder / row["annotation"])
-        boxes = base.annotated_range(video, base.read_numbers(annotation, 4), first, last, annotation)
-        frames = base.frames_of(video, folder / "img", first, len(boxes))
-        return Sequence(f"tpl_{video}", frames, "tpl", boxes, annotation_file=annotation)
+        return base.annotated(video, "tpl", folder / row["annotation"], folder / "img", first, last, prefix="tpl_")
 
     return base.build_all("tpl_nootb" if variant else "tpl", root, LAYOUT, rows, build)

@@ -1,4 +1,4 @@
-"""UAV123 (123 clips of 91 videos), and its 10 frames-a-second version."""
+"""UAV123 (123 clips of 91 videos), and its version at 10 frames per second."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -20,16 +20,8 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
         clip, first, last = row["name"], int(row["first"]), int(row["last"])
         if part == TEN_FPS:
             first, last = (first - 1) // RATE_RATIO + 1, (last - 1) // RATE_RATIO + 1
-        annotation = base.first_existing(clip, root / "anno" / part / f"{clip}.txt")
-        boxes = base.annotated_range(clip, base.read_numbers(annotation, 4), first, last, annotation)
-        return Sequence(
-            prefix + clip,
-            base.frames_of(clip, root / "data_seq" / part / row["folder"], first, len(boxes)),
-            dataset,
-            boxes,
-            object_class=row["class"],
-            attributes=base.challenges(row["attributes"]),
-            annotation_file=annotation,
-        )
+        annotation, images = root / "anno" / part / f"{clip}.txt", root / "data_seq" / part / row["folder"]
+        facts = {"object_class": row["class"], "attributes": base.challenges(row["attributes"])}
+        return base.annotated(clip, dataset, annotation, images, first, last, prefix=prefix, **facts)
 
     return base.build_all(dataset, root, layout, base.read_table("uav123"), build)

@@ -1,8 +1,4 @@
-"""The formats themselves: TrackingNet, GOT-10k, OxUvA, LaSOT.
-
-Each format turns results into text files, and reads such files back to check them as the benchmark would: all
-sequences, the right number of rows, finite boxes.
-"""
+"""Submissions to TrackingNet, GOT-10k, OxUvA and LaSOT: results are checked, then written as text files."""
 from __future__ import annotations
 
 import csv
@@ -14,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from pytracking.evaluation import results
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.submission.archive import SubmissionError, read_files, remove, write_files
-from pytracking.evaluation.submission.collect import SequenceResult, collect
+from pytracking.utils.names import shortened
 
 Files = dict[str, str]
-GOT10K_REPETITIONS = 3  # what its server takes
 OXUVA_HEADER = ("video", "object", "frame_num", "present", "score", "xmin", "xmax", "ymin", "ymax")
 
 
@@ -30,15 +26,14 @@ class SubmissionFormat:
     suffix: str  # of the default output
     datasets: tuple[str, ...]
     make: Callable[..., Files]
-    check: Callable[[Files, list[Sequence], int], None]
-    most_runs: int = 1
+    upload: str  # where it goes
+    most_runs: int = 1  # repetitions that the server takes
     need_times: bool = False
-    upload: str = ""  # where it goes
 
 
 @dataclass(frozen=True)
 class Submission:
-    """A submission that was written and passed its check."""
+    """A submission that was written and read back."""
 
     path: Path
     files: int
@@ -54,7 +49,7 @@ def pack(
     *,
     presence_threshold: float | None = None,
 ) -> Submission:
-    """Writes a submission and validates what was written; one that fails its check is removed.
+    """Writes a submission and reads it back; one that differs from what was meant is removed.
 
     Args:
         runs: result folders; GOT-10k takes up to three repetitions, the others one.
@@ -64,67 +59,76 @@ def pack(
         raise SubmissionError(f"no submission format '{benchmark}'; there are: {', '.join(FORMATS)}")
     kind = FORMATS[benchmark]
     if not 1 <= len(runs) <= kind.most_runs:
-        raise SubmissionError(f"{benchmark}: {len(runs)} runs given, takes 1 to {kind.most_runs}; choose with :RUNS")
+        raise SubmissionError(f"{benchmark}: {len(runs)} runs given, takes 1 to {kind.most_runs}; choose with #RUNS")
     if kind.suffix == ".zip" and output.suffix != ".zip":
         raise SubmissionError(f"{benchmark}: the submission is a zip, but --output is '{output}'")
-    results = [collect(run, sequences, need_times=kind.need_times) for run in runs]
+    found = [collect(run, sequences, need_times=kind.need_times) for run in runs]
     options = {"presence_threshold": presence_threshold} if benchmark == "oxuva" else {}
-    files = kind.make(sequences, results, **options)
+    files = kind.make(sequences, found, **options)
     write_files(output, files)
-    try:
-        written = read_files(output)
-        kind.check(written, sequences, len(runs))
-        if written != files:
-            raise SubmissionError(f"{output}: what was read back differs from what was written; is the disk full?")
-    except SubmissionError:
+    if read_files(output) != files:
         remove(output)
-        raise
+        raise SubmissionError(f"{output}: what was read back differs from what was written; is the disk full?")
     return Submission(output, len(files), len(sequences), len(runs))
 
 
-def _make_plain(style: str, sequences: list[Sequence], results: list[dict[str, SequenceResult]]) -> Files:
-    return {f"{s.name}.txt": _rows(results[0][s.name].boxes, style) for s in sequences}
+@dataclass(frozen=True)
+class SequenceResult:
+    """One run on one sequence."""
+
+    boxes: np.ndarray  # (n, 4)
+    times: np.ndarray | None  # (n,)
+    scores: np.ndarray | None  # (n,)
 
 
-def _check_plain(files: Files, sequences: list[Sequence], runs: int) -> None:
-    expected = {f"{sequence.name}.txt": sequence for sequence in sequences}
-    _same_names(files, expected)
-    for name, sequence in expected.items():
-        _check_boxes(name, files[name], len(sequence))
+def collect(run: Path, sequences: list[Sequence], *, need_times: bool = False) -> dict[str, SequenceResult]:
+    """Results of every sequence by name, or one error that lists all that is wrong."""
+    found, problems = {}, []
+    for sequence in sequences:
+        try:
+            found[sequence.name] = _read(run, sequence, need_times)
+        except results.ResultFileError as error:
+            problems.append(str(error))
+    if problems:
+        shown = "\n  ".join(shortened(problems))
+        raise SubmissionError(f"{len(problems)} of {len(sequences)} sequences cannot be packed:\n  {shown}")
+    return found
 
 
-def _make_got10k(sequences: list[Sequence], results: list[dict[str, SequenceResult]]) -> Files:
+def _read(run: Path, sequence: Sequence, need_times: bool) -> SequenceResult:
+    def checked(path: Path, read: Callable[[Path], np.ndarray], needed: bool) -> np.ndarray | None:
+        return results.check_length(read(path), path, len(sequence)) if needed or path.exists() else None
+
+    return SequenceResult(
+        checked(results.boxes_file(run, sequence.name), results.read_boxes, True),
+        checked(results.times_file(run, sequence.name), results.read_times, need_times),
+        checked(results.scores_file(run, sequence.name), results.read_scores, False),
+    )
+
+
+def _make_plain(style: str, sequences: list[Sequence], runs: list[dict[str, SequenceResult]]) -> Files:
+    return {f"{s.name}.txt": _rows(runs[0][s.name].boxes, style) for s in sequences}
+
+
+def _make_got10k(sequences: list[Sequence], runs: list[dict[str, SequenceResult]]) -> Files:
     files = {}
     for sequence in sequences:
         name = sequence.name
-        for number, run in enumerate(results, start=1):
+        for number, run in enumerate(runs, start=1):
             files[f"{name}/{name}_{number:03d}.txt"] = _rows(run[name].boxes, "%.3f")
-        files[f"{name}/{name}_time.txt"] = _rows(np.stack([run[name].times for run in results], axis=1), "%.8f")
+        times = np.stack([run[name].times for run in runs], axis=1)
+        if (times <= 0).all():
+            raise SubmissionError(f"{name}: no time is positive, so the server could not compute a speed")
+        files[f"{name}/{name}_time.txt"] = _rows(times, "%.8f")
     return files
 
 
-def _check_got10k(files: Files, sequences: list[Sequence], runs: int) -> None:
-    expected = {}
-    for sequence in sequences:
-        for number in range(1, runs + 1):
-            expected[f"{sequence.name}/{sequence.name}_{number:03d}.txt"] = sequence
-        expected[f"{sequence.name}/{sequence.name}_time.txt"] = sequence
-    _same_names(files, expected)
-    for name, sequence in expected.items():
-        if name.endswith("_time.txt"):
-            times = _numbers(name, files[name], runs, len(sequence))
-            if (times <= 0).all():
-                raise SubmissionError(f"{name}: no time is positive, the speed could not be computed")
-        else:
-            _check_boxes(name, files[name], len(sequence))
-
-
 def _make_oxuva(
-    sequences: list[Sequence], results: list[dict[str, SequenceResult]], presence_threshold: float | None = None
+    sequences: list[Sequence], runs: list[dict[str, SequenceResult]], presence_threshold: float | None = None
 ) -> Files:
     files = {}
     for sequence in sequences:
-        result, facts = results[0][sequence.name], sequence.attributes
+        result, facts = runs[0][sequence.name], sequence.attributes
         width, height = facts["image_size"]
         corners = np.concatenate([result.boxes[:, :2], result.boxes[:, :2] + result.boxes[:, 2:]], axis=1)
         relative = np.clip(corners / [width, height, width, height], 0.0, 1.0)  # xmin, ymin, xmax, ymax
@@ -151,74 +155,21 @@ def _presence(sequence: Sequence, result: SequenceResult, threshold: float | Non
     return np.nan_to_num(result.scores, nan=np.inf) >= threshold
 
 
-def _check_oxuva(files: Files, sequences: list[Sequence], runs: int) -> None:
-    expected = {f"{s.attributes['video']}_{s.attributes['object']}.csv": s for s in sequences}
-    _same_names(files, expected)
-    for name, sequence in expected.items():
-        rows = list(csv.reader(io.StringIO(files[name])))
-        if tuple(rows[0]) != OXUVA_HEADER:
-            raise SubmissionError(f"{name}: header {rows[0]}, expected {list(OXUVA_HEADER)}")
-        first = sequence.attributes["first_frame"]
-        numbers = [int(row[2]) for row in rows[1:]]
-        if numbers != list(range(first + 1, first + len(sequence))):
-            raise SubmissionError(f"{name}: frames must be {first + 1} ... {first + len(sequence) - 1}, without gaps")
-        if any(row[3] not in ("true", "false") for row in rows[1:]):
-            raise SubmissionError(f"{name}: 'present' must be true or false")
-        values = np.array([[float(value) for value in row[4:]] for row in rows[1:]]).reshape(-1, 5)
-        if not np.isfinite(values).all() or (values[:, 1:] < 0).any() or (values[:, 1:] > 1).any():
-            raise SubmissionError(f"{name}: boxes must be finite and relative to the image, within [0, 1]")
-        if (values[:, 2] < values[:, 1]).any() or (values[:, 4] < values[:, 3]).any():
-            raise SubmissionError(f"{name}: a box whose maximum is below its minimum")
-
-
 def _rows(table: np.ndarray, style: str) -> str:
     return "".join(",".join(style % value for value in row) + "\n" for row in table)
 
 
-def _same_names(files: Files, expected: dict[str, Sequence]) -> None:
-    missing, extra = sorted(set(expected) - set(files)), sorted(set(files) - set(expected))
-    if missing or extra:
-        raise SubmissionError(f"{len(missing)} files missing {missing[:3]}, {len(extra)} too many {extra[:3]}")
-
-
-def _check_boxes(name: str, text: str, frames: int) -> None:
-    boxes = _numbers(name, text, 4, frames)
-    if (boxes[:, 2:] < 0).any():
-        raise SubmissionError(f"{name}, line {int(np.argmax((boxes[:, 2:] < 0).any(axis=1))) + 1}: negative size")
-
-
-def _numbers(name: str, text: str, columns: int, frames: int) -> np.ndarray:
-    lines = text.splitlines()
-    if len(lines) != frames:
-        raise SubmissionError(f"{name}: {len(lines)} rows for {frames} frames")
-    table = np.empty((frames, columns))
-    for number, line in enumerate(lines, start=1):
-        try:
-            table[number - 1] = [float(word) for word in line.split(",")]
-        except ValueError:
-            raise SubmissionError(f"{name}, line {number}: expected {columns} numbers, found {line!r}") from None
-        if not np.isfinite(table[number - 1]).all():
-            raise SubmissionError(f"{name}, line {number}: not finite: {line!r}")
-    return table
-
-
 FORMATS: dict[str, SubmissionFormat] = {
     "trackingnet": SubmissionFormat(
-        ".zip", ("trackingnet",), partial(_make_plain, "%.2f"), _check_plain, upload="TrackingNet's evaluation server"
+        ".zip", ("trackingnet",), partial(_make_plain, "%.2f"), "TrackingNet's evaluation server"
     ),
     "got10k": SubmissionFormat(
-        ".zip",
-        ("got10k_test", "got10k_val"),
-        _make_got10k,
-        _check_got10k,
-        GOT10K_REPETITIONS,
-        need_times=True,
-        upload="GOT-10k's evaluation server",
+        ".zip", ("got10k_test", "got10k_val"), _make_got10k, "GOT-10k's evaluation server", 3, need_times=True
     ),
     "oxuva": SubmissionFormat(
-        "", ("oxuva_test", "oxuva_dev"), _make_oxuva, _check_oxuva, upload="OxUvA's challenge, or its own scripts"
+        "", ("oxuva_test", "oxuva_dev"), _make_oxuva, "OxUvA's challenge, or its own scripts"
     ),
     "lasot": SubmissionFormat(
-        "_tracking_result", ("lasot",), partial(_make_plain, "%.4f"), _check_plain, upload="LaSOT's evaluation toolkit"
+        "_tracking_result", ("lasot",), partial(_make_plain, "%.4f"), "LaSOT's evaluation toolkit"
     ),
 }
