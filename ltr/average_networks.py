@@ -8,7 +8,6 @@ is no network. Metadata are the last file's, with what was averaged, and with th
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import torch
 
 from ltr.checkpoint import Checkpoint, read_checkpoint, save_checkpoint
 from ltr.errors import UserError
+from ltr.files import sha256
 
 
 def average(files: list[Path]) -> Checkpoint:
@@ -34,8 +34,8 @@ def average(files: list[Path]) -> Checkpoint:
         else value
         for name, value in last.net.items()
     }
-    averaged = [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
-    return Checkpoint(net=net, constructor=last.constructor, metadata={**last.metadata, "averaged": averaged})
+    metadata = {**last.metadata, "averaged": [sha256(file) for file in files]}
+    return Checkpoint(net=net, constructor=last.constructor, metadata=metadata)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,7 +1,6 @@
 """One file over http: resumed where it stopped, verified, and never left half-written under its own name."""
 from __future__ import annotations
 
-import hashlib
 import http.client
 import os
 import urllib.error
@@ -11,8 +10,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from ltr import files
 from ltr.errors import UserError
-from ltr.files import naming
 
 BLOCK = 1 << 16
 HTML_STARTS = (b"<!doctype html", b"<html", b"<?xml")
@@ -66,7 +65,7 @@ def _transfer(url: str, part: Path, timeout: float) -> None:
         announced = answer.headers.get("Content-Length")
         total = int(announced) + (present if resumed else 0) if announced else None
         with (
-            naming(part),
+            files.naming(part),
             open(part, "ab" if resumed else "wb") as file,
             tqdm(total=total, initial=present if resumed else 0, unit="B", unit_scale=True, desc=part.stem) as bar,
         ):
@@ -85,18 +84,15 @@ def _read(answer: Any) -> bytes:
 
 
 def _verify(url: str, part: Path, sha256: str | None, size: int | None) -> None:
-    digest = hashlib.sha256()
+    digest = files.sha256(part)
     with open(part, "rb") as file:
-        start = file.read(BLOCK)
-        digest.update(start)
-        while block := file.read(BLOCK):
-            digest.update(block)
+        start = file.read(512)
     if start.lstrip().lower().startswith(HTML_STARTS):
         problem = "answered with a web page instead of the file"
     elif size is not None and part.stat().st_size != size:
         problem = f"gave {part.stat().st_size} bytes instead of {size}"
-    elif sha256 is not None and not digest.hexdigest().startswith(sha256):
-        problem = f"gave a file with sha256 {digest.hexdigest()} instead of {sha256}"
+    elif sha256 is not None and not digest.startswith(sha256):
+        problem = f"gave a file with sha256 {digest} instead of {sha256}"
     else:
         return
     part.unlink()  # continuing it would only repeat the mistake

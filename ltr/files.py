@@ -1,6 +1,7 @@
-"""Files that are either complete or absent, whatever ends the process that writes them."""
+"""Files that are either complete or absent, whatever ends the process that writes them; and their digests."""
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import re
@@ -52,6 +53,15 @@ def remove_stale_temporaries(folder: str | Path) -> None:
         if path.name.split("~")[-2].isdecimal():
             with suppress(OSError):
                 path.unlink(missing_ok=True)
+
+
+def sha256(path: str | Path) -> str:
+    """Hexadecimal digest of a file's content."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -82,16 +82,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    workspace = args.workspace or Path("training") / args.family / args.setting
+    names = ("seed", "smoke", "device", "workers", "amp", "threads", "epochs")
     options = RunOptions(
-        workspace=args.workspace or Path("training") / args.family / args.setting,
-        cache_folder=args.cache,
-        seed=args.seed,
-        smoke=args.smoke,
-        device=args.device,
-        workers=args.workers,
-        amp=args.amp,
-        threads=args.threads,
-        epochs=args.epochs,
+        workspace=workspace, cache_folder=args.cache, **{name: getattr(args, name) for name in names}
     )
     path = train(args.family, args.setting, options, init=args.init, export_only=args.export)
     print(f"wrote {path}")

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,16 +102,8 @@ KNOWN: dict[str, KnownWeights] = {entry.name: entry for entry in _ENTRIES}
 
 
 def cache_dir() -> Path:
-    """A folder of the user's own for networks: ``$XDG_CACHE_HOME/pytracking/networks`` or the platform's equivalent."""
-    if os.environ.get("XDG_CACHE_HOME"):
-        root = Path(os.environ["XDG_CACHE_HOME"])
-    elif sys.platform == "win32":
-        root = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        root = Path.home() / "Library" / "Caches"
-    else:
-        root = Path.home() / ".cache"
-    return root / "pytracking" / "networks"
+    """A folder of the user's own for networks, in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytracking" / "networks"
 
 
 def bundled_networks() -> list[Path]:

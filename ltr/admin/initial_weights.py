@@ -9,24 +9,19 @@ from torch import nn
 from ltr.errors import UserError
 
 
-def load_backbone_weights(backbone: nn.Module, path: Path) -> None:
-    """Fills every parameter and buffer of a backbone from a file of plain tensors; further entries are ignored."""
+def load_backbone_weights(network: nn.Module, path: Path, prefix: str = "") -> None:
+    """Fills all parameters and buffers, or those of a prefix, from a file of plain tensors; it may hold others too."""
     stored = torch.load(path, map_location="cpu", weights_only=True)
-    wanted = backbone.state_dict()
+    wanted = [name for name in network.state_dict() if name.startswith(prefix)]
     absent = [name for name in wanted if name not in stored and not name.endswith("num_batches_tracked")]
     if absent:
-        raise UserError(f"{path} lacks {len(absent)} entries of {type(backbone).__name__}, such as {absent[0]!r}")
-    backbone.load_state_dict({name: stored[name].float() for name in wanted if name in stored}, strict=False)
+        raise UserError(f"{path} lacks {len(absent)} entries of {type(network).__name__}, such as {absent[0]!r}")
+    network.load_state_dict({name: stored[name].float() for name in wanted if name in stored}, strict=False)
 
 
 def load_convolutions(network: nn.Module, path: Path) -> None:
     """Fills an MDNet's convolutions from a file of plain tensors with MDNet's names."""
-    stored = torch.load(path, map_location="cpu", weights_only=True)
-    wanted = [name for name in network.state_dict() if name.startswith("layers.conv")]
-    absent = [name for name in wanted if name not in stored]
-    if absent:
-        raise UserError(f"{path} lacks {absent[0]!r}")
-    network.load_state_dict({name: stored[name].float() for name in wanted}, strict=False)
+    load_backbone_weights(network, path, "layers.conv")
 
 
 @torch.no_grad()

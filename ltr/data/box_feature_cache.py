@@ -10,6 +10,7 @@ from torch import nn
 from torch.utils.data import Subset
 
 from ltr.actors.mdnet import scene_features
+from ltr.data.examples import Examples
 from ltr.data.feature_cache import CachePart, Rows, build_cache, open_arrays
 from ltr.data.mdnet_examples import MdnetExamples
 
@@ -34,8 +35,8 @@ def _box_features(network: nn.Module, batch: list[dict]) -> Rows:
     return {"positive": torch.stack(positive).half().numpy(), "negative": torch.stack(negative).half().numpy()}
 
 
-class BoxFeatureCache(torch.utils.data.Dataset):
-    """Draws boxes of a few frames of one domain; example `i` of epoch `e` depends on (seed, e, i) alone.
+class BoxFeatureCache(Examples):
+    """Draws boxes of a few frames of one domain.
 
     A domain is visited in proportion to its cached frames: a video shows more than a photograph. `frames`, `positive`
     and `negative` are the most that an example has, `cycles` the visits of the domain with the fewest frames.
@@ -47,6 +48,7 @@ class BoxFeatureCache(torch.utils.data.Dataset):
     def __init__(
         self, caches: list[list[Path]], frames: int, positive: int, negative: int, cycles: int, seed: int = 0
     ) -> None:
+        super().__init__(seed)
         self.domains = []  # parts and row of each
         for folders in caches:
             parts = [open_arrays(folder) for folder in folders]
@@ -54,17 +56,12 @@ class BoxFeatureCache(torch.utils.data.Dataset):
         fewest = min(len(parts) for parts, _ in self.domains)
         self.visits = [d for d, (parts, _) in enumerate(self.domains) for _ in range(len(parts) // fewest)]
         self.frames, self.positive, self.negative, self.cycles = frames, positive, negative, cycles
-        self.seed, self.epoch = seed, 0
-
-    def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch whose examples are drawn next."""
-        self.epoch = epoch
 
     def __len__(self) -> int:
         return len(self.visits) * self.cycles
 
     def __getitem__(self, index: int) -> dict:
-        rng = np.random.default_rng([self.seed, self.epoch, index])
+        rng = self.rng(index)
         domain = self.visits[index % len(self.visits)]
         parts, row = self.domains[domain]
         chosen = [parts[f] for f in rng.choice(len(parts), min(self.frames, len(parts)), replace=False)]

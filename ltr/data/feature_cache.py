@@ -19,6 +19,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
+from ltr.data.examples import Examples
 from ltr.errors import UserError
 from ltr.files import write_text
 from ltr.models.imagenet import normalised
@@ -125,15 +126,13 @@ class BackboneFeatures:
         return rows | {"boxes": torch.stack([example["boxes"] for example in batch]).float().numpy()}
 
 
-class FeatureCache(torch.utils.data.Dataset):
-    """DiMP's examples of all parts together: `features` (layer -> (frames, C, h, w)) and `boxes`."""
+class FeatureCache(Examples):
+    """DiMP's examples of all parts, the same in every epoch: `features` (layer -> (frames, C, h, w)) and `boxes`."""
 
     def __init__(self, folders: list[Path]) -> None:
+        super().__init__()
         self.parts = [open_arrays(folder) for folder in folders]
         self.starts = np.cumsum([0, *(len(part["boxes"]) for part in self.parts)])
-
-    def set_epoch(self, epoch: int) -> None:
-        """The examples are the same in every epoch."""
 
     def __len__(self) -> int:
         return int(self.starts[-1])

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ltr.data.augmentation import Augmentation
+from ltr.data.examples import Examples
 from ltr.dataset.base import VideoDataset
 from ltr.errors import UserError
 from ltr.overlap import overlap
@@ -90,10 +91,10 @@ def cut_scene(
     return tensor, torch.from_numpy(np.concatenate([corner, far], axis=1)).float()
 
 
-class MdnetExamples(torch.utils.data.Dataset):
+class MdnetExamples(Examples):
     """One example is a few frames of one video: `domain`, `scenes` and `regions` (positive boxes first in each frame).
 
-    Example `i` of epoch `e` shows domain ``i % domains`` and depends on (seed, e, i) alone.
+    Example `i` shows domain ``i % domains``.
     """
 
     def __init__(
@@ -105,18 +106,15 @@ class MdnetExamples(torch.utils.data.Dataset):
         seed: int = 0,
         augmentation: Augmentation | None = None,
     ) -> None:
+        super().__init__(seed)
         self.videos, self.receptive_field, self.counts, self.cycles = videos, receptive_field, counts, cycles
-        self.seed, self.epoch, self.augmentation = seed, 0, augmentation
-
-    def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch whose examples are drawn next."""
-        self.epoch = epoch
+        self.augmentation = augmentation
 
     def __len__(self) -> int:
         return len(self.videos) * self.cycles
 
     def __getitem__(self, index: int) -> dict:
-        rng = np.random.default_rng([self.seed, self.epoch, index])
+        rng = self.rng(index)
         domain = index % len(self.videos)
         dataset, video = self.videos[domain]
         track = dataset.track(video)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ltr.data.augmentation import Augmentation
 from ltr.data.crops import CropGeometry, Jitter, box_in_crop, crop_region, jittered_region, random_window
+from ltr.data.examples import Examples
 from ltr.data.look_alikes import with_look_alike
 from ltr.data.sampler import ExampleSampler, FrameChoice
 
@@ -54,20 +55,16 @@ class DimpProcessing:
         }
 
 
-class DimpExamples(torch.utils.data.Dataset):
-    """`length` examples per epoch; example `i` of epoch `e` depends on (seed, e, i) alone: any run can be resumed."""
+class DimpExamples(Examples):
+    """`length` examples per epoch."""
 
     def __init__(self, sampler: ExampleSampler, processing: DimpProcessing, length: int, seed: int = 0) -> None:
-        self.sampler, self.processing, self.length, self.seed = sampler, processing, length, seed
-        self.epoch = 0
-
-    def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch whose examples are drawn next."""
-        self.epoch = epoch
+        super().__init__(seed)
+        self.sampler, self.processing, self.length = sampler, processing, length
 
     def __len__(self) -> int:
         return self.length
 
     def __getitem__(self, index: int) -> dict[str, Tensor]:
-        rng = np.random.default_rng([self.seed, self.epoch, index])
+        rng = self.rng(index)
         return self.processing.example(self.sampler, self.sampler.draw(rng), rng)

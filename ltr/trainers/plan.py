@@ -4,19 +4,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from torch import nn
 
-
-class EpochExamples(Protocol):
-    """A map-style dataset whose examples depend on the epoch and the index alone."""
-
-    def set_epoch(self, epoch: int) -> None: ...
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: int) -> Any: ...
+from ltr.data.examples import Examples
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,13 +35,13 @@ class TrainingPlan:
     """Everything needed to train one network."""
 
     actor: nn.Module  # forward(batch) -> (loss, numbers for the log); holds the network as `.network`
-    examples: EpochExamples
+    examples: Examples
     parameter_groups: list[dict[str, Any]]  # for the optimizer: params, lr
     constructor: dict[str, Any]  # how to rebuild the network: function, kwargs
     metadata: dict[str, Any]  # goes into the exported file
     epochs: int
     batch_size: int
-    validation: EpochExamples | None = None
+    validation: Examples | None = None
     accumulate: int = 1  # batches for each optimizer step
     weight_decay: float = 0.0
     optimizer: str = "adam"  # "adam" or "sgd" (momentum 0.9)

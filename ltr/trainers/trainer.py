@@ -14,10 +14,11 @@ import torch
 from torch.utils.data import DataLoader, Subset
 from tqdm import tqdm
 
+from ltr.data.examples import Examples
 from ltr.errors import UserError
 from ltr.trainers import distributed
 from ltr.trainers.csv_log import CsvLog
-from ltr.trainers.plan import EpochExamples, RunOptions, TrainingPlan
+from ltr.trainers.plan import RunOptions, TrainingPlan
 from ltr.trainers.state import load_state, save_state
 
 
@@ -71,12 +72,13 @@ class Trainer:
 
     def _train_epoch(self) -> dict[str, float]:
         plan = self.plan
-        batches_per_step = plan.accumulate
         order = np.random.default_rng([self.options.seed, self.epoch]).permutation(len(plan.examples)).tolist()
-        loader, batches = self._loader(plan.examples, order, skip_batches=self.step * batches_per_step)
-        self._set_train_mode()
+        loader, batches = self._loader(plan.examples, order, skip_batches=self.step * plan.accumulate)
+        self.actor.train()
+        for module in plan.frozen:
+            module.eval()
         meters: dict[str, list[float]] = defaultdict(list)
-        steps = batches // batches_per_step
+        steps = batches // plan.accumulate
         bar = tqdm(
             total=steps,
             initial=self.step,
@@ -135,16 +137,11 @@ class Trainer:
                 meters[name].append(float(value))
         return {name: distributed.mean_over_processes(float(np.mean(values))) for name, values in meters.items()}
 
-    def _set_train_mode(self) -> None:
-        self.actor.train()
-        for module in self.plan.frozen:
-            module.eval()
-
     def _precision(self) -> torch.autocast:
         dtype = torch.float16 if self.device.type == "cuda" else torch.bfloat16
         return torch.autocast(self.device.type, dtype=dtype, enabled=self.options.amp)
 
-    def _loader(self, examples: EpochExamples, order: list[int], skip_batches: int) -> tuple[DataLoader, int]:
+    def _loader(self, examples: Examples, order: list[int], skip_batches: int) -> tuple[DataLoader, int]:
         """A loader over this process's share of the order, and the number of its batches before skipping."""
         examples.set_epoch(self.epoch)
         share = order[distributed.process_rank() :: distributed.process_count()]

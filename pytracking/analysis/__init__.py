@@ -4,14 +4,6 @@ from pytracking.analysis.rules import RULES, EvaluatorRule, get_rule
 from pytracking.analysis.scores import SequenceScores, Summary, score_frames, score_sequence, summarise
 
 __all__ = [
-    "RULES",
-    "EvaluatorRule",
-    "FrameErrors",
-    "SequenceScores",
-    "Summary",
-    "frame_errors",
-    "get_rule",
-    "score_frames",
-    "score_sequence",
-    "summarise",
-]
+    "RULES", "EvaluatorRule", "FrameErrors", "SequenceScores", "Summary", "frame_errors", "get_rule", "score_frames",
+    "score_sequence", "summarise",
+]  # fmt: skip

@@ -1,7 +1,6 @@
-"""Locks and digests of files, values for JSON, and what ltr.files has for writing files."""
+"""Locks of files, values for JSON, and what ltr.files has."""
 from __future__ import annotations
 
-import hashlib
 import math
 import numbers
 import tempfile
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from ltr.files import naming, remove_stale_temporaries, replacing, write_text
+from ltr.files import naming, remove_stale_temporaries, replacing, sha256, write_text
 
 try:
     import fcntl
@@ -65,15 +64,6 @@ def ignores_case(folder: str | Path) -> bool:
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".Case") as file:
         path = Path(file.name)
         return path.with_name(path.name.swapcase()).exists()
-
-
-def sha256(path: str | Path) -> str:
-    """Hexadecimal digest of a file's content."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def finite(value: Any) -> Any:
