@@ -52,12 +52,10 @@ def sequence_table(evaluation: Evaluation) -> Table:
 
 def draw_differences(evaluation: Evaluation, reference: str) -> Figure:
     """A point with its 95 % interval for each other row, and a faint point for each sequence."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     means, results = sequence_means(evaluation), against_others(evaluation, reference)
     figure = Figure(figsize=(6.2, 0.9 + 0.32 * len(results)), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     for place, (label, result) in enumerate(results.items()):
         each = means[reference] - means[label]

@@ -14,8 +14,8 @@ PUBLISHED = Path(__file__).parent / "published"
 class Benchmark:
     """One dataset of an experiment, with the trackers that run on it.
 
-    The trackers stand here and not in the experiment because the paper chooses a tracker's parameters by benchmark
-    (learning rate 3e-2 on short-term benchmarks, 3e-3 on long-term ones).
+    Trackers belong to the benchmark, as the paper chooses a tracker's parameters by benchmark (learning rate 3e-2 on
+    short-term benchmarks, 3e-3 on long-term ones).
     """
 
     dataset: str  # a name for get_dataset, also the prefix of the published columns

@@ -35,11 +35,7 @@ FAMILIES: dict[str, tuple[str, dict[str, str]]] = {  # name in tables, and the t
 
 
 def of_family(experiment: Experiment, family: str) -> Experiment:
-    """The experiment's DiMP rows with another family's trackers; rows without a counterpart are left out.
-
-    Raises:
-        UserError: if there is no such family, or the experiment has nothing of DiMP's.
-    """
+    """The experiment's DiMP rows with another family's trackers; UserError if no row has a counterpart there."""
     if family not in FAMILIES:
         raise UserError(f"there is no family {family!r}; there are: dimp, {', '.join(FAMILIES)}")
     benchmarks = [_translate(benchmark, *FAMILIES[family]) for benchmark in experiment.benchmarks]

@@ -75,11 +75,7 @@ def usable_frames(sequence: Sequence, schedule: Schedule) -> np.ndarray:
 
 @torch.no_grad()
 def walk_along(sequence: Sequence, tracker: DimpTracker, schedule: Schedule) -> Walk:
-    """The sequence's samples as this tracker would cut them if it never erred. Frames without a box are left out.
-
-    Raises:
-        UserError: if the sequence has too few frames with a box.
-    """
+    """The sequence's samples as this tracker would cut them if it never erred, without frames that have no box."""
     truth, known = sequence.ground_truth_rect, usable_frames(sequence, schedule)
     if not len(known):
         needed = schedule.shortest + 1
@@ -110,11 +106,8 @@ def _place(state: TargetState, box: np.ndarray, image_size: tuple[int, int]) -> 
 def remembered(walk: Walk, tracker: DimpTracker, schedule: Schedule, *, learns: bool = True) -> dict[str, np.ndarray]:
     """Span -> margins of the tracker's learner on its frames at every trial, (trials, frames).
 
-    Args:
-        walk: the samples.
-        tracker: whose learner and schedule of updates is tried; where it looks does not matter.
-        schedule: when it is tried.
-        learns: False keeps the first frame's filter.
+    Only the tracker's learner and its schedule of updates matter, not where it looks. Unless it ``learns``, it keeps
+    the first frame's filter.
     """
     params, guard = tracker.params, UpdateGuard("the probe continues with the filter from before")
     memory = SampleMemory(

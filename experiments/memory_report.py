@@ -27,11 +27,7 @@ Values = dict[str, dict[str, np.ndarray]]  # row label -> "past margin", "past h
 
 
 def run_memory_probe(experiment: Experiment, job: Job, schedule: Schedule | None = None) -> str:
-    """Probes the job's learners on its sequences; writes report.md, values.json and the figure; returns the report.
-
-    Raises:
-        NothingToRunError: if something is missing, or no sequence is long enough.
-    """
+    """Probes the job's learners on its sequences; writes report.md, values.json and the figure; returns the report."""
     schedule = schedule or Schedule()
     if job.problems:
         raise NothingToRunError("\n".join(map(str, job.problems)))
@@ -105,11 +101,9 @@ def difference_table(values: Values) -> Table:
 
 def draw_figure(values: Values) -> Figure:
     """One point for each learner: its margin on the past against that on the next frames, with 95 % intervals."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     points = []
     for place, (label, found) in enumerate(values.items()):

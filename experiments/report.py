@@ -25,13 +25,8 @@ DIFFERS = "≠"  # marks a mean whose 95 % interval does not contain the publish
 def write_report(experiment: Experiment, jobs: list[Job], folder: Path | None = None) -> str:
     """Writes ``report.md``, ``report.tex`` and the figures; returns the Markdown.
 
-    Args:
-        experiment: what was run.
-        jobs: its benchmarks, selected as for ``run``.
-        folder: by default ``<results_path>/reports/<experiment>``, with what is scaled down in its name.
-
-    Raises:
-        UserError: if the folder holds the report of another selection, which must not be replaced by this one.
+    The folder is by default ``<results_path>/reports/<experiment>``, with what is scaled down in its name. A report of
+    another selection is not replaced: that is a UserError.
     """
     selection = jobs[0].selection if jobs else Selection()
     name = "-".join(filter(None, [experiment.name, selection.file_name]))

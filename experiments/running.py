@@ -26,13 +26,9 @@ def run_experiment(
     progress: bool = True,
     overwrite: bool = False,
 ) -> list[str]:
-    """Runs what is missing of every benchmark that can run; ``overwrite`` is :func:`run_dataset`'s.
+    """Runs what is missing of every benchmark that can run; returns a summary of each, with a line per failure.
 
-    Returns:
-        A summary of each benchmark that ran, and a line for each failure.
-
-    Raises:
-        NothingToRunError: if no benchmark can run; the message names what is missing.
+    A NothingToRunError, if none can run, names what is missing. ``overwrite`` is :func:`run_dataset`'s.
     """
     summaries, missing, failures = [], [], 0
     for job in jobs:

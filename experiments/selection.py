@@ -112,11 +112,7 @@ class Job:
 
 
 def jobs_of(experiment: Experiment, selection: Selection) -> list[Job]:
-    """The experiment's benchmarks with what is there and what is not.
-
-    Raises:
-        UserError: if the selection names a tracker or sequence that the experiment does not have.
-    """
+    """The experiment's benchmarks, with what is there and what is missing; UserError if nothing fits the selection."""
     _check_trackers(experiment, selection)
     selection = selection.differing_from(experiment)
     jobs = [_job(experiment, benchmark, selection) for benchmark in experiment.benchmarks]

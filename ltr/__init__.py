@@ -5,11 +5,7 @@ from typing import Any
 
 
 class MultiGPU:
-    """pytracking's way to train on several GPUs, which is another one here.
-
-    Raises:
-        UserError: always, with what to do.
-    """
+    """pytracking's way to train on several GPUs; here a UserError that names ours."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         from ltr.errors import UserError

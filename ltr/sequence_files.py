@@ -34,8 +34,7 @@ class NumberFileError(UserError):
 def check_origin(origin: int | str, source: str | Path) -> int:
     """The origin as an integer; ``source`` starts the message of the ValueError that anything but 0 and 1 raises."""
     if str(origin) not in map(str, ORIGINS):
-        raise UserError(f"{source}: origin must be 0 (pixels count from 0, numbers are taken as written) or 1, "
-                         f"not {origin!r}")
+        raise UserError(f"{source}: origin must be 0 (numbers are taken as written) or 1, not {origin!r}")
     return int(origin)
 
 
@@ -71,14 +70,13 @@ def image_folder(folder: Path) -> Path:
 def parse_table(
     data: bytes, source: str | Path, columns: int | tuple[int, ...], *, blank_lines: bool = True
 ) -> np.ndarray:
-    """All numbers of a text as float64 (n, columns); between them stand commas, semicolons or white space.
+    """All numbers of a text as float64 (n, columns), separated by commas, semicolons or white space.
+
+    A NumberFileError names ``source`` and the line.
 
     Args:
         columns: numbers per line; where a tuple allows several, all lines have as many as the first.
-        blank_lines: False makes a blank line between others an error, because each line stands for a frame.
-
-    Raises:
-        NumberFileError: naming ``source`` and line.
+        blank_lines: False makes a blank line between others an error: where each line is a frame, one is missing.
     """
     allowed = (columns,) if isinstance(columns, int) else columns
     data = data.removeprefix(codecs.BOM_UTF8)

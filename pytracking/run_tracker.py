@@ -13,8 +13,8 @@ from pytracking.cli.tracker_options import (
     add_tracker_arguments,
     add_tracker_options,
     apply_tracker_options,
+    note_visdom,
 )
-from pytracking.cli.visdom_flags import add_visdom_options, note_visdom, visdom_info
 from pytracking.evaluation import SequenceList, Tracker, get_dataset
 from pytracking.evaluation.running import RunReport, run_dataset
 
@@ -38,7 +38,7 @@ def run_tracker(
     Args:
         run_id: number of the run: chooses the seed and the result folder.
         sequence: one sequence, by name or by number.
-        visdom_info: as pytracking has it; a note says what takes Visdom's place.
+        visdom_info: as pytracking has it; a note says what replaces Visdom.
         tracker_options: ``network``, ``strict_weights`` and ``overrides`` of :class:`Tracker`.
     """
     note_visdom(visdom_info)
@@ -68,7 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sequence", help="one sequence, by name or by number")
     add_running_options(parser)
     add_tracker_options(parser)
-    add_visdom_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,7 +77,6 @@ def run(args: argparse.Namespace) -> int:
         args.run_id,
         sequence=args.sequence,
         threads=args.workers,
-        visdom_info=visdom_info(args),
         rerun=args.rerun,
         overwrite=args.overwrite,
         **apply_tracker_options(args),

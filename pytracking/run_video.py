@@ -15,16 +15,14 @@ from tqdm import tqdm
 from ltr.errors import UserError
 from pytracking.cli.commands import command_parser, run_command
 from pytracking.cli.tracker_options import add_tracker_arguments, add_tracker_options, apply_tracker_options
-from pytracking.cli.visdom_flags import add_visdom_options, note_visdom, visdom_info
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.handle import TrackerHandle
 from pytracking.utils.video_writer import VideoWriter
-from pytracking.video.box_choice import draw_with_mouse, has_screen
 from pytracking.video.overlay import draw_targets
 from pytracking.video.recorder import COMPLETE, Recorder
 from pytracking.video.sources import FrameSource, open_source
 from pytracking.video.tracking import READ_ERRORS, Changes, TrackedFrame, track_video
-from pytracking.video.window import Window
+from pytracking.video.window import Window, draw_with_mouse, has_screen
 
 BOX = ("X", "Y", "W", "H")
 
@@ -176,11 +174,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no_display", action="store_true", help="open no window")
     parser.add_argument("--results_path", help="folder of result files")
     add_tracker_options(parser)
-    add_visdom_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    note_visdom(visdom_info(args))
     return run_video(
         args.tracker_name,
         args.tracker_param,

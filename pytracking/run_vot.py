@@ -24,9 +24,9 @@ def run_vot2020(
     """Serves a tracker to the VOT toolkit, of any year, until the toolkit ends it.
 
     Args:
-        run_id: taken and not used: the toolkit numbers its repetitions, and seeds follow from them.
-        debug: taken and not used: the toolkit compares speeds.
-        conversion: of polygons to boxes; None: as the parameters say.
+        run_id: ignored, as the toolkit numbers its repetitions and seeds follow from them.
+        debug: ignored, as the toolkit compares speeds.
+        conversion: of polygons to boxes; None takes the parameters' choice.
         timeout: seconds in one call before its stack is logged.
     """
     require_trax()
@@ -59,16 +59,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--network", help="network to run on (default: the one that the parameters name)")
     parser.add_argument("--conversion", choices=CONVERSIONS, help="polygons to boxes (default: the parameters say)")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds in one call before its stack is logged")
-    parser.add_argument("--run_id", type=int, help="taken and not used: the toolkit numbers its repetitions")
-    arguments = parser.parse_args(argv)
-    return run_vot2020(
-        arguments.tracker_name,
-        arguments.tracker_param,
-        arguments.run_id,
-        network=arguments.network,
-        conversion=arguments.conversion,
-        timeout=arguments.timeout,
-    )
+    parser.add_argument("--run_id", type=int, help="ignored: the toolkit numbers its repetitions")
+    return run_vot2020(**vars(parser.parse_args(argv)))
 
 
 if __name__ == "__main__":

@@ -11,13 +11,16 @@ import sys
 from typing import Any
 
 from pytracking.cli.commands import command_parser, run_command
-from pytracking.cli.tracker_options import add_tracker_arguments, add_tracker_options, apply_tracker_options
-from pytracking.cli.visdom_flags import add_visdom_options, note_visdom, visdom_info
+from pytracking.cli.tracker_options import (
+    add_tracker_arguments,
+    add_tracker_options,
+    apply_tracker_options,
+    note_visdom,
+)
 from pytracking.evaluation.handle import TrackerHandle
-from pytracking.video.box_choice import NoBoxError, draw_with_mouse, has_screen
 from pytracking.video.overlay import draw_targets
 from pytracking.video.sources import FrameSource, open_source
-from pytracking.video.window import Window
+from pytracking.video.window import NoBoxError, Window, draw_with_mouse, has_screen
 
 
 def run_webcam(
@@ -30,12 +33,9 @@ def run_webcam(
     boxes: list[list[float]] | None = None,
     **tracker_options: Any,
 ) -> None:
-    """Tracks what the camera sees, in a window.
+    """Tracks what the camera (its number, or an rtsp:// or http:// address) sees, in a window.
 
-    Args:
-        visdom_info: as pytracking has it; a note says what takes Visdom's place.
-        camera: its number, or an rtsp:// or http:// address.
-        tracker_options: ``network``, ``strict_weights`` and ``overrides`` of :class:`TrackerHandle`.
+    ``visdom_info`` is answered with a note. ``tracker_options`` are keywords of :class:`TrackerHandle`.
     """
     note_visdom(visdom_info)
     if not has_screen():
@@ -77,19 +77,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="in the first picture; repeat it for several targets",
     )  # fmt: skip
     add_tracker_options(parser)
-    add_visdom_options(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     options = apply_tracker_options(args)
-    run_webcam(
-        args.tracker_name,
-        args.tracker_param,
-        visdom_info=visdom_info(args),
-        camera=args.camera,
-        boxes=args.boxes,
-        **options,
-    )
+    run_webcam(args.tracker_name, args.tracker_param, camera=args.camera, boxes=args.boxes, **options)
 
 
 def main(argv: list[str] | None = None) -> int:

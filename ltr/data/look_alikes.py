@@ -14,16 +14,9 @@ TRIES = 10
 
 
 def with_look_alike(crop: np.ndarray, box: np.ndarray, rival: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Puts a picture at a random place of the crop that leaves the target's box mostly free.
+    """A copy of the crop (side, side, 3) with the picture ``rival`` (h, w, 3) at a random place and size.
 
-    Args:
-        crop: (side, side, 3) uint8.
-        box: the target's, [x, y, w, h] in pixels of the crop.
-        rival: picture (h, w, 3) of the look-alike.
-        rng: decides about size and place.
-
-    Returns:
-        A changed copy; the crop itself where no place was found.
+    The target's ``box`` [x, y, w, h] in the crop stays mostly free; where no such place is found, the crop is returned.
     """
     side = crop.shape[0]
     scale = np.sqrt(box[2] * box[3] / (rival.shape[0] * rival.shape[1])) * rng.uniform(*SIZES)

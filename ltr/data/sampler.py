@@ -23,7 +23,7 @@ class ExampleSampler:
     """Draws examples from several datasets in given proportions.
 
     Args:
-        proportions: how often each source is chosen, relative to each other.
+        proportions: relative frequency of each dataset.
         max_gap: longest distance in frames of a train or test frame from the moment that separates them.
     """
 

@@ -12,13 +12,9 @@ from torch import Tensor, nn
 
 
 def integrated_hat_weights(start: Tensor, end: Tensor, bins: int, first: int, length: int) -> Tensor:
-    """Mean of every hat function over each of ``bins`` equal parts of intervals, whose ends (...) are in cells.
+    """Mean of ``length`` hat functions over each of ``bins`` equal parts of intervals, whose ends (...) are in cells.
 
-    Args:
-        first: index of the first cell (hat centre) considered.
-
-    Returns:
-        Weights (..., bins, length); all zero where ``end <= start``.
+    The hats are those of the cells from ``first`` on. Weights (..., bins, length) are zero where ``end <= start``.
     """
     return _HatMeans.apply(start, end, bins, first, length)
 
@@ -124,16 +120,9 @@ def _pool_channels_last(features: Tensor, boxes: Tensor, output_size: int | tupl
 def precise_roi_pool(
     features: Tensor, rois: Tensor, output_size: int | tuple[int, int], spatial_scale: float
 ) -> Tensor:
-    """Pools boxes that name their image.
+    """:func:`pool_boxes` for boxes that name their image: rows ``image index, x1, y1, x2, y2`` (N, 5).
 
-    Args:
-        features: maps (B, C, H, W).
-        rois: rows ``image index, x1, y1, x2, y2`` in image pixels (N, 5).
-        output_size: bins vertically and horizontally, or one number for both.
-        spatial_scale: cells for each image pixel.
-
-    Returns:
-        Bin means (N, C, rows, columns).
+    Returns bin means (N, C, rows, columns).
     """
     if features.dim() != 4 or rois.dim() != 2 or rois.shape[1] != 5:
         raise ValueError(

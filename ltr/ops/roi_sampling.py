@@ -103,8 +103,6 @@ class RoISampler(nn.Module):
 
     Args:
         size: side of the output.
-        spatial_scale: cells for each image pixel.
-        kind: see :func:`roi_sample`.
         pooling: "max" samples ``size + 4`` points per side and max-pools 3x3 with stride 2; "avg" samples ``size + 1``
             and averages 2x2; "none" returns the points.
     """
@@ -131,13 +129,8 @@ class RoISampler(nn.Module):
 def crop_and_resize(image: Tensor, box: Tensor, size: tuple[int, int]) -> Tensor:
     """RT-MDNet's image crop: the plain operator on one box at scale 1, row taps first and column taps second.
 
-    Args:
-        image: (C, H, W), any real values.
-        box: ``x1, y1, x2, y2`` in pixels (4,); sampled from ``x1`` to ``x2 + 1``.
-        size: width and height of the crop.
-
-    Returns:
-        (C, height, width); zero where a point lies outside the image.
+    The box (4,) is sampled from ``x1`` to ``x2 + 1``, in pixels of the image (C, H, W); ``size`` is width and height of
+    the crop (C, height, width), which is zero where a point lies outside the image.
     """
     columns, rows = size
     x1, y1, x2, y2 = box.reshape(4, 1).to(image.dtype)

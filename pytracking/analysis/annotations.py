@@ -10,11 +10,9 @@ LAYOUT = "expected <sequence>.txt (one box per line) and, where targets disappea
 
 
 def load_annotations(folder: Path, dataset: str) -> SequenceList:
-    """Sequences that can be scored but not tracked, because their frames are not here.
+    """Sequences that can be scored but not tracked, as their frames are not here.
 
-    Args:
-        folder: ``<sequence>.txt`` files with one box per line, and ``absent/<sequence>.txt`` flags where there are any.
-        dataset: the dataset they belong to; evaluators treat some datasets differently.
+    The folder has ``<sequence>.txt`` with one box per line and, where targets disappear, ``absent/<sequence>.txt``.
     """
     files = sorted(folder.glob("*.txt")) if folder.is_dir() else []
     if not files:

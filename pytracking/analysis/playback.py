@@ -13,10 +13,9 @@ import numpy as np
 from pytracking.analysis.moments import Moment, overlaps, worst_moments
 from pytracking.analysis.plots import COLOURS
 from pytracking.evaluation.sequence import Sequence
-from pytracking.utils.contact_sheet import draw_box
+from pytracking.utils.contact_sheet import draw_box, legend
 from pytracking.utils.files import write_text
 from pytracking.utils.image_io import encode_jpeg
-from pytracking.utils.legend import legend
 from pytracking.utils.video_writer import VideoWriter
 
 TEMPLATE = Path(__file__).with_name("playback.html")
@@ -54,7 +53,7 @@ def write_page(
             for name, array in boxes.items()
         ],
         "moments": [{"frame": moment.frame, "text": moment.text} for moment in moments],
-        "images": [_encoded(sequence.load_frame(index)) for index in indices],
+        "images": [_encoded(sequence, index) for index in indices],
     }
     parts = {
         "__TITLE__": html.escape(sequence.name),
@@ -116,8 +115,8 @@ def _chosen_frames(frames: int, most: int, always: list[int]) -> list[int]:
     return sorted({*evenly.tolist(), *always})
 
 
-def _encoded(frame: np.ndarray) -> str:
-    return base64.b64encode(encode_jpeg(frame, MOST_WIDTH)).decode("ascii")
+def _encoded(sequence: Sequence, index: int) -> str:
+    return base64.b64encode(encode_jpeg(sequence.load_frame(index), MOST_WIDTH)).decode("ascii")
 
 
 def _plain_boxes(boxes: np.ndarray) -> list[list[float] | None]:

@@ -55,27 +55,25 @@ KINDS = {
 
 
 def draw_plot(evaluation: Evaluation, kind: str = "success", title: str | None = None) -> Figure:
-    """One plot ("success", "prec" or "norm_prec"); trackers in the legend stand in the order of their score."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    """One plot ("success", "prec" or "norm_prec"); the legend lists trackers by score."""
     from matplotlib.figure import Figure
 
     if kind not in KINDS:
         raise UserError(f"plot: one of {', '.join(KINDS)}, not '{kind}'")
     plot, outside = KINDS[kind], len(evaluation.trackers) > LEGEND_ROWS
     figure = Figure(figsize=(COLUMN_WIDTH * (1.7 if outside else 1.0), COLUMN_WIDTH * 0.8), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     x = getattr(evaluation.rule, plot.thresholds)
     scored = [(evaluation.summary(tracker), tracker) for tracker in evaluation.trackers]
-    styles = {tracker.name: _style(place) for place, tracker in enumerate(evaluation.trackers)}
+    names = [tracker.name for tracker in evaluation.trackers]
     for summary, tracker in sorted(scored, key=lambda pair: -float(np.mean(getattr(pair[0], plot.number)))):
         runs = getattr(summary, plot.curve)  # (runs, k)
-        score = float(np.mean(getattr(summary, plot.number)))
-        style = styles[tracker.name]
-        axes.plot(x, runs.mean(axis=0), label=f"{tracker.name} [{score:.3f}]", linewidth=1.4, **style)
+        mean, score = runs.mean(axis=0), float(np.mean(getattr(summary, plot.number)))
+        line, colour = divmod(names.index(tracker.name), len(COLOURS))  # colours first, then dashes too
+        style = {"color": COLOURS[colour], "linestyle": DASHES[line % len(DASHES)]}
+        axes.plot(x, mean, label=f"{tracker.name} [{score:.3f}]", linewidth=1.4, **style)
         if len(runs) > 1:
             width = t_quantile_975(len(runs) - 1) * runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
-            mean = runs.mean(axis=0)
             axes.fill_between(x, mean - width, mean + width, color=style["color"], alpha=0.18, linewidth=0)
     _dress(axes, plot, evaluation, x, title, outside)
     return figure
@@ -107,10 +105,6 @@ def save_figure(figure: Figure, path: Path) -> None:
     # a PDF with the date in it would differ at each run, and Type 3 fonts are refused by publishers
     with rc_context({"pdf.fonttype": 42}), replacing(path) as temporary:
         figure.savefig(temporary, dpi=300, metadata={"CreationDate": None} if path.suffix == ".pdf" else None)
-
-
-def _style(place: int) -> dict[str, object]:
-    return {"color": COLOURS[place % len(COLOURS)], "linestyle": DASHES[place // len(COLOURS) % len(DASHES)]}
 
 
 def _dress(axes, plot: PlotKind, evaluation: Evaluation, x: np.ndarray, title: str | None, outside: bool) -> None:

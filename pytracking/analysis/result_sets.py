@@ -146,13 +146,9 @@ def find_all_results(specs: list[str], results_path: Path) -> list[ResultSet]:
 
 
 def row_called(name: str, rows: list[ResultSet], by_spec: dict[str, ResultSet]) -> str:
-    """The row that a user means: by its name in the table, or in any form in which results can be asked for.
+    """The row that a user means, by its name in the table or in any form in which results can be asked for.
 
-    Args:
-        by_spec: the results by the spec that asked for them.
-
-    Raises:
-        UserError: if there is no such row, or more than one; the message lists the rows.
+    ``by_spec`` has the results by the spec that asked for them. A UserError lists the rows, if none or several fit.
     """
     if name in [row.name for row in rows]:
         return name

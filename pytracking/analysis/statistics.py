@@ -64,22 +64,20 @@ def compare_paired(a: ArrayLike, b: ArrayLike, seed: int = 0) -> PairedCompariso
     if gaps.ndim != 1 or gaps.size == 0:
         raise ValueError(f"a, b: one score per sequence, got {gaps.shape}")
     rng = np.random.default_rng(seed)
-    several = gaps.size > 1
-    low, high = np.percentile(_bootstrap_means(gaps, rng), [2.5, 97.5]) if several else (np.nan, np.nan)
+    low = high = p_value = np.nan
+    if gaps.size > 1:
+        counts = rng.multinomial(gaps.size, np.full(gaps.size, 1.0 / gaps.size), size=RESAMPLES)  # a bootstrap
+        low, high = np.percentile(counts @ gaps / gaps.size, [2.5, 97.5])
+        p_value = _sign_flip_p(gaps, rng)
     return PairedComparison(
         difference=float(gaps.mean()),
         low=float(low),
         high=float(high),
-        p_value=_sign_flip_p(gaps, rng) if several else float("nan"),
+        p_value=float(p_value),
         wins=int((gaps > 0).sum()),
         losses=int((gaps < 0).sum()),
         ties=int((gaps == 0).sum()),
     )
-
-
-def _bootstrap_means(gaps: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    counts = rng.multinomial(gaps.size, np.full(gaps.size, 1.0 / gaps.size), size=RESAMPLES)
-    return counts @ gaps / gaps.size
 
 
 def _sign_flip_p(gaps: np.ndarray, rng: np.random.Generator) -> float:

@@ -27,11 +27,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def export(name: str, folder: Path) -> list[Path]:
-    """Writes a network's parts, an example and a README.
-
-    Raises:
-        UserError: if the network is not found, is not a DiMP network, or the folder holds something else.
-    """
+    """Writes a network's parts, an example and a README; UserError if it is no DiMP network, or the folder is taken."""
     from ltr.engine.export import exported_files, load_for_export
     from ltr.weights import find_weights
     from pytracking.evaluation.tracker import Tracker

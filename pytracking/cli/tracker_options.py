@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import sys
 from typing import Any
 
 from ltr.errors import UserError
@@ -11,6 +12,8 @@ from pytracking.evaluation.environment import apply_flags
 
 TRACKER_HELP = "tracker/parameters[@network][#run], e.g. rls_dimp/default; or as two words"
 PARAMETERS_HELP = "where they are a word of their own"
+VISDOM_OPTIONS = ("use_visdom", "visdom_server", "visdom_port")  # of pytracking's scripts: accepted, and answered
+VISDOM = "Visdom is not used here: --debug writes views as files, and `pytracking serve` shows tracking in the browser"
 
 
 def add_tracker_arguments(parser: argparse.ArgumentParser, **optional: Any) -> None:
@@ -36,10 +39,14 @@ def add_tracker_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="auto, cpu, cuda, cuda:1, mps")
     parser.add_argument("--network_path", help="folder of network weights")
     add_computing_options(parser)
+    for name in VISDOM_OPTIONS:
+        parser.add_argument(f"--{name}", metavar="IGNORED", help=argparse.SUPPRESS)
 
 
 def apply_tracker_options(args: argparse.Namespace) -> dict[str, Any]:
     """Makes paths, engine and threads hold in this process; returns the rest as keywords of a tracker."""
+    if any(getattr(args, name) is not None for name in VISDOM_OPTIONS):
+        note_visdom({"use_visdom": args.use_visdom})
     apply_flags(results_path=getattr(args, "results_path", None), network_path=args.network_path)
     apply_computing_options(args)
     overrides = parse_overrides(args.set)
@@ -48,6 +55,12 @@ def apply_tracker_options(args: argparse.Namespace) -> dict[str, Any]:
     if args.debug:
         overrides["debug"] = args.debug
     return {"network": args.network, "strict_weights": args.strict_weights, "overrides": overrides}
+
+
+def note_visdom(info: dict[str, Any] | None) -> None:
+    """Tells somebody who asks for Visdom, with pytracking's ``visdom_info``, what replaces it."""
+    if info and str(info.get("use_visdom", True)) not in ("False", "0"):
+        print(f"note: {VISDOM}", file=sys.stderr)
 
 
 def parse_overrides(assignments: list[str]) -> dict[str, Any]:

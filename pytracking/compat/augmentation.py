@@ -7,11 +7,13 @@ from torch import Tensor
 
 from pytracking.features import augmentation as ours
 
+Size = Sequence[int] | None
+
 
 class Transform:
     """A picture operation, then a crop of ``output_sz`` (h, w) from its middle, moved by ``shift`` (y, x)."""
 
-    def __init__(self, output_sz: Sequence[int] | None = None, shift: Sequence[int] | None = None) -> None:
+    def __init__(self, output_sz: Size = None, shift: Size = None) -> None:
         self.output_sz = output_sz
         self.shift = tuple(shift) if shift is not None else (0, 0)
 
@@ -31,23 +33,19 @@ class Identity(Transform):
 class FlipHorizontal(Transform):
     """Left and right change places."""
 
-    def warp(self, image: Tensor) -> Tensor:
-        return ours.flip_horizontal(image)
+    warp = staticmethod(ours.flip_horizontal)
 
 
 class FlipVertical(Transform):
     """Top and bottom change places."""
 
-    def warp(self, image: Tensor) -> Tensor:
-        return ours.flip_vertical(image)
+    warp = staticmethod(ours.flip_vertical)
 
 
 class Translation(Transform):
     """Moves the picture by ``translation`` (y, x)."""
 
-    def __init__(
-        self, translation: Sequence[int], output_sz: Sequence[int] | None = None, shift: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, translation: Sequence[int], output_sz: Size = None, shift: Size = None) -> None:
         super().__init__(output_sz, shift)
         self.shift = (int(self.shift[0] + translation[0]), int(self.shift[1] + translation[1]))
 
@@ -55,40 +53,23 @@ class Translation(Transform):
 class Scale(Transform):
     """Shrinks the picture by ``scale_factor``."""
 
-    def __init__(
-        self, scale_factor: float, output_sz: Sequence[int] | None = None, shift: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, scale_factor: float, output_sz: Size = None, shift: Size = None) -> None:
         super().__init__(output_sz, shift)
-        self.scale_factor = scale_factor
-
-    def warp(self, image: Tensor) -> Tensor:
-        return ours.rescale(self.scale_factor)(image)
+        self.scale_factor, self.warp = scale_factor, ours.rescale(scale_factor)
 
 
 class Rotate(Transform):
     """Rotates the picture counterclockwise by ``angle`` degrees."""
 
-    def __init__(
-        self, angle: float, output_sz: Sequence[int] | None = None, shift: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, angle: float, output_sz: Size = None, shift: Size = None) -> None:
         super().__init__(output_sz, shift)
-        self.angle = angle
-
-    def warp(self, image: Tensor) -> Tensor:
-        return ours.rotate(self.angle)(image)
+        self.angle, self.warp = angle, ours.rotate(angle)
 
 
 class Blur(Transform):
     """Blurs the picture by ``sigma`` pixels, or (y, x)."""
 
-    def __init__(
-        self,
-        sigma: float | Sequence[float],
-        output_sz: Sequence[int] | None = None,
-        shift: Sequence[int] | None = None,
-    ) -> None:
+    def __init__(self, sigma: float | Sequence[float], output_sz: Size = None, shift: Size = None) -> None:
         super().__init__(output_sz, shift)
         self.sigma = (sigma, sigma) if isinstance(sigma, (int, float)) else tuple(sigma)
-
-    def warp(self, image: Tensor) -> Tensor:
-        return ours.blur(self.sigma)(image)
+        self.warp = ours.blur(self.sigma)

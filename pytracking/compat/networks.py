@@ -23,11 +23,7 @@ Learnt = tuple[Tensor, list[Tensor], list[Tensor]]  # the last filter, all filte
 
 
 def load_network(net_path: str, **overrides: Any) -> Network:
-    """A checkpoint of pytracking or of this project, by path or by name in ``network_path``, or a bundled network.
-
-    Raises:
-        MissingWeightsError: if there is no such file.
-    """
+    """A checkpoint of pytracking or of this project, by path or by name in ``network_path``, or a bundled network."""
     folder = env_settings().network_path
     file = find_weights(str(net_path), [folder])
     if file is None:

@@ -35,8 +35,8 @@ class GaussNewtonCG:
     """Gauss-Newton steps, each by some iterations of conjugate gradients; changes the variable in place.
 
     Args:
-        cg_eps: taken and not used: the number of iterations decides.
-        standard_alpha: taken and not used: the usual step length is.
+        cg_eps: ignored, as the number of iterations decides.
+        standard_alpha: ignored, as the usual step length is taken.
         direction_forget_factor: the solver's ``forget_factor``.
     """
 

@@ -12,11 +12,7 @@ MESSAGE = (
 
 
 class Visdom:
-    """Says what to use instead.
-
-    Raises:
-        UserError: always.
-    """
+    """Raises a UserError that says what to use instead."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         raise UserError(MESSAGE)

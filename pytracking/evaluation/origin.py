@@ -20,11 +20,7 @@ def origin_file(folder: str | Path, sequence_name: str) -> Path:
 
 
 def write_origin(folder: str | Path, sequence: Sequence, settings: str, computing: dict[str, Any]) -> None:
-    """Notes what the result that is about to be written is of.
-
-    Args:
-        computing: which engine really computed it, and with how many threads; for the reader, not compared.
-    """
+    """Notes what the result that is about to be written is of; ``computing`` is for the reader and not compared."""
     content = {"dataset": sequence.dataset, "data": sequence.identity(), "settings": settings, "computing": computing}
     write_text(origin_file(folder, sequence.name), json.dumps(content, indent=2) + "\n")
 

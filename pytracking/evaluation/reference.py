@@ -30,11 +30,7 @@ class TrackerReference:
 
     @classmethod
     def parse(cls, text: str) -> TrackerReference:
-        """Reads ``tracker/parameters[@network][#run]``; ``tracker parameters`` and ``tracker:parameters`` as well.
-
-        Raises:
-            TrackerReferenceError: if the text has another form.
-        """
+        """Reads ``tracker/parameters[@network][#run]``; ``tracker parameters`` and ``tracker:parameters`` as well."""
         match = _REFERENCE.fullmatch(text.strip())
         if match is None:
             raise TrackerReferenceError(f"'{text}' does not name a tracker: expected {FORM}, e.g. {EXAMPLE}")

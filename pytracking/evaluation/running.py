@@ -79,16 +79,12 @@ def run_dataset(
 
     Args:
         threads: number of worker processes; 0 runs in this process.
-        visdom_info: taken and not used, so that calls written for pytracking run.
-        rerun: compute everything again, with the settings that the results there have.
-        overwrite: move results of other settings or other data to the folder's subfolder ``replaced``.
+        visdom_info: ignored; calls written for pytracking have it.
+        rerun: compute everything again, with the settings that the existing results have.
+        overwrite: move results of other settings or other data to the folder's subfolder ``replaced``, instead of a
+            ChangedRunError before anything runs.
         overrides: parameters to change for every tracker.
-        progress: show a bar, and a line per sequence.
-        pool: what runs the tasks instead of ``threads`` processes of this machine, for instance a cluster.
-
-    Raises:
-        ChangedRunError: before anything runs, if a folder holds results of other settings or other data, and
-            ``overwrite`` is not given.
+        pool: runs the tasks instead of ``threads`` processes of this machine, for instance a cluster.
     """
     if threads < 0:
         raise UserError(f"threads must be 0 or more, not {threads}")

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +126,7 @@ class UnknownSequenceError(UserError, KeyError):
     """A name that no sequence of a list has."""
 
 
-class SequenceList(list):
+class SequenceList(list[Sequence]):
     """A list of sequences that also takes a name or a list of numbers as index, and stays a SequenceList when added or
     sliced.
     """
@@ -144,9 +144,6 @@ class SequenceList(list):
 
     def __add__(self, other: Iterable[Sequence]) -> SequenceList:
         return SequenceList([*self, *other])
-
-    def __iter__(self) -> Iterator[Sequence]:
-        return super().__iter__()
 
     def copy(self) -> SequenceList:
         return SequenceList(self)

@@ -13,7 +13,7 @@ def unknown_name_message(
 
     Args:
         senses: names that other programs give to the same things, e.g. ``{"lr": "learning_rate"}``.
-        order: list the names by their letters.
+        order: list the names alphabetically.
     """
     existing = sorted(existing) if order else list(existing)
     near = nearest(name, existing, senses or {})

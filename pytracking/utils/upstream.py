@@ -12,6 +12,7 @@ from typing import Any
 COMPAT = "pytracking.compat"
 LIBS = ("complex", "dcf", "fourier", "operation", "optimization")
 CLASSES = ("Blur", "FlipHorizontal", "FlipVertical", "Identity", "Rotate", "Scale", "Transform", "Translation")
+DATASETS = {name: f"{COMPAT}.datasets:{name}" for name in ("get_dataset_attributes", "load_dataset")}
 # Module of ours: name there: where it really is, as module or module:name.
 NAMES: dict[str, dict[str, str]] = {
     "pytracking": {
@@ -20,12 +21,8 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "pytracking.utils": {name: f"{COMPAT}.params:{name}" for name in ("Choice", "FeatureParams", "TrackerParams")},
     "pytracking.features.augmentation": {name: f"{COMPAT}.augmentation:{name}" for name in CLASSES},
-    "pytracking.evaluation": {
-        name: f"{COMPAT}.datasets:{name}" for name in ("get_dataset_attributes", "load_dataset")
-    },
-    "pytracking.evaluation.datasets": {
-        name: f"{COMPAT}.datasets:{name}" for name in ("get_dataset_attributes", "load_dataset")
-    },
+    "pytracking.evaluation": DATASETS,
+    "pytracking.evaluation.datasets": DATASETS,
     "pytracking.analysis.plot_results": {
         name: f"{COMPAT}.analysis:{name}" for name in ("plot_got_success", "print_results_per_attribute")
     },

@@ -60,8 +60,10 @@ class DecoderProcess:
                 head, frame = self._answer()
             except (OSError, EOFError, ValueError) as error:
                 self._process.kill()
-                too_late = not late.is_alive()
-                raise VideoError(f"{self._what}: {self._fate(too_late)}") from error
+                fate = "its decoder broke down; the file is damaged, or made to do harm"
+                if not late.is_alive():
+                    fate = f"decoding took longer than {self._limits.seconds:g} s and was ended"
+                raise VideoError(f"{self._what}: {fate}") from error
             finally:
                 late.cancel()
         if "error" in head:
@@ -85,11 +87,6 @@ class DecoderProcess:
                 raise EOFError("the decoder has ended")
             left = left[count:]
         return head, frame
-
-    def _fate(self, too_late: bool) -> str:
-        if too_late:
-            return f"decoding took longer than {self._limits.seconds:g} s and was ended"
-        return "its decoder broke down; the file is damaged, or made to do harm"
 
     def close(self) -> None:
         """Ends the process."""
@@ -127,11 +124,11 @@ class LimitedSource(FrameSource):
         self._decoder.close()
 
 
-class PictureDecoder:
-    """Single JPEGs, decoded elsewhere in the same way; use as a context manager."""
+class PictureDecoder(DecoderProcess):
+    """Decodes single JPEGs; use as a context manager."""
 
     def __init__(self, limits: DecoderLimits) -> None:
-        self._decoder = DecoderProcess(limits, "camera")
+        super().__init__(limits, "camera")
 
     def __enter__(self) -> PictureDecoder:
         return self
@@ -141,10 +138,7 @@ class PictureDecoder:
 
     def decode(self, data: bytes) -> np.ndarray:
         """A picture as RGB uint8 (h, w, 3); VideoError if it is none."""
-        _, frame = self._decoder.ask("picture", body=data)
+        _, frame = self.ask("picture", body=data)
         if frame is None:
             raise VideoError("the picture cannot be decoded")
         return frame
-
-    def close(self) -> None:
-        self._decoder.close()

@@ -7,7 +7,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from pytracking.utils.legend import legend
+from pytracking.utils.contact_sheet import legend
 
 # RGB; a flag other than "normal" changes the box's colour, so that doubt is seen without reading
 FLAG_COLOURS = {"normal": (255, 140, 0), "hard_negative": (255, 215, 0), "uncertain": (80, 170, 255)}
@@ -76,11 +76,7 @@ def _write_line(picture: np.ndarray, text: str) -> None:
 
 
 def draw_boxes(frame: np.ndarray, outputs: list[tuple[str, dict[str, Any]]]) -> np.ndarray:
-    """A copy of the frame with several trackers' boxes, each in its colour, and a line below with their names.
-
-    Args:
-        outputs: tracker and output (``box``, ``score``) of each box.
-    """
+    """A copy of the frame with boxes of several trackers (name, output), each in its colour, and their names below."""
     picture = frame.copy()
     names = list(dict.fromkeys(name for name, _ in outputs))
     for name, output in outputs:

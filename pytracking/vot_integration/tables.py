@@ -2,26 +2,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytracking.analysis.plots import save_figure
 from pytracking.analysis.tables import Number, Table
-from pytracking.utils.files import replacing
 
 if TYPE_CHECKING:
-    from pytracking.vot_integration.report import TrackerRow, VotReport
+    from pytracking.vot_integration.report import VotReport
 
-# title, measure, decimals
-COLUMNS: tuple[tuple[str, Callable[[TrackerRow], float | None], int], ...] = (
-    ("EAO", lambda row: row.eao, 3),
-    ("A", lambda row: row.accuracy, 3),
-    ("R", lambda row: row.robustness, 3),
-    ("R_S", lambda row: row.reliability, 3),
-    ("-ln R_S", lambda row: row.minus_log_reliability, 3),
-    ("rtEAO", lambda row: row.realtime_eao, 3),
-    ("AO", lambda row: row.average_overlap, 3),
-    ("fps", lambda row: row.frames_per_second, 1),
+# title, attribute of a row, decimals
+COLUMNS = (
+    ("EAO", "eao", 3),
+    ("A", "accuracy", 3),
+    ("R", "robustness", 3),
+    ("R_S", "reliability", 3),
+    ("-ln R_S", "minus_log_reliability", 3),
+    ("rtEAO", "realtime_eao", 3),
+    ("AO", "average_overlap", 3),
+    ("fps", "frames_per_second", 1),
 )
 
 
@@ -29,22 +28,20 @@ def report_table(report: VotReport) -> Table:
     """One row per tracker, under it what is missing or was changed."""
     table = Table(report.stack, ["tracker", *(title for title, _, _ in COLUMNS)])
     for row in report.rows:
-        values = [(measure(row), decimals) for _, measure, decimals in COLUMNS]
+        values = [(getattr(row, measure), decimals) for _, measure, decimals in COLUMNS]
         numbers = [Number(math.nan if value is None else float(value), decimals=decimals) for value, decimals in values]
         table.rows.append([row.label, *numbers])
         table.notes += [f"{row.label}: {note}" for note in row.notes]
     return table
 
 
-def draw_eao_curves(report: VotReport, path: str | Path) -> None:
+def draw_eao_curves(report: VotReport, path: Path) -> None:
     """Draws the expected-overlap curves, the interval that EAO averages over, and accuracy against R_S."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
     rows = [row for row in report.rows if row.eao_curve]
-    figure, (curves, points) = pyplot.subplots(1, 2, figsize=(11, 4.2), width_ratios=(3, 2), layout="constrained")
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    curves, points = figure.subplots(1, 2, width_ratios=(3, 2))
     for row in rows:
         name = row.label if row.eao is None else f"{row.label} [{row.eao:.3f}]"
         curves.plot(range(1, len(row.eao_curve)), row.eao_curve[1:], label=name)
@@ -58,6 +55,4 @@ def draw_eao_curves(report: VotReport, path: str | Path) -> None:
     curves.legend(fontsize=8)
     for axes in (curves, points):
         axes.grid(alpha=0.3)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=120)
-    pyplot.close(figure)
+    save_figure(figure, path)

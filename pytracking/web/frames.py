@@ -11,10 +11,7 @@ class FrameArchive:
     """One file that frames are appended to, within a quota.
 
     When the quota is reached every second frame is dropped, and only every second of those to come is kept; so a video
-    of any length stays viewable from end to end, more coarsely the longer it is.
-
-    Args:
-        quota: bytes that it may hold.
+    of any length stays viewable from end to end, more coarsely the longer it is. The quota is in bytes.
     """
 
     def __init__(self, path: Path, quota: int) -> None:

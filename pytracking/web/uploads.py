@@ -82,8 +82,7 @@ class UploadStore:
     async def receive(self, file_name: str, client: str, chunks: AsyncIterator[bytes]) -> Upload:
         """Stores a file under a name of our own; :meth:`accept` or :meth:`remove` must follow.
 
-        Raises:
-            UploadError: if it is too large, has another type, or there is no room; nothing of it is kept.
+        Nothing is kept of one that is refused by an UploadError: too large, of another type, or no room for it.
         """
         title = Path(file_name.replace("\\", "/")).name[:80] or "video"
         suffix = Path(title).suffix.lower()
