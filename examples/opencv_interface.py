@@ -13,7 +13,7 @@ import numpy as np
 import pytracking
 from pytracking.evaluation import get_dataset
 
-FOUND = 0.25  # score from which on a box counts as found; trackers without a score always do
+FOUND = 0.25  # least score at which a box counts as found; without a score it always does
 
 
 class OpenCVTracker:

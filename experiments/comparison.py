@@ -1,4 +1,4 @@
-"""One tracker of a table against all others, sequence by sequence: how much better, how sure, and where."""
+"""One tracker of a table against all others, sequence by sequence: how much better, how certain, and where."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ def against_others(evaluation: Evaluation, reference: str) -> dict[str, PairedCo
 
 
 def difference_table(evaluation: Evaluation, reference: str) -> Table:
-    """The reference against every other row, sequence by sequence: how much, and how sure."""
+    """The reference against every other row, sequence by sequence: how much, and how certain."""
     table = Table(
         f"{reference} minus the others: success (AUC)",
         ["against", "difference", "95 % interval", "p", "better on", "worse on", "equal on"],

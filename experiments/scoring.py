@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from pytracking.analysis.evaluate import Evaluation, evaluate
-from pytracking.analysis.long_term import pool
-from pytracking.analysis.presence import score_track
+from pytracking.analysis.presence import score_run
 from pytracking.analysis.report import peak_memory
 from pytracking.analysis.result_sets import Run
 from pytracking.evaluation.results import is_complete
@@ -50,14 +50,9 @@ def score_job(job: Job, progress: bool = False) -> JobScores:
         if job.is_blocked(label):
             unfinished[label] = "its network is missing"
             continue
-        absent = [
-            (tracker, sequence)
-            for tracker in runs
-            for sequence in job.sequences
-            if not is_complete(tracker.results_dir, sequence.name, len(sequence))
-        ]
-        if absent or not len(job.sequences):
-            unfinished[label] = f"{len(absent)} of {len(runs) * len(job.sequences)} sequence-runs are missing"
+        states = [is_complete(t.results_dir, s.name, len(s)) for t, s in product(runs, job.sequences)]
+        if not states or not all(states):
+            unfinished[label] = f"{states.count(False)} of {len(states)} sequence-runs are missing"
         else:
             finished[label] = runs
     if not finished:
@@ -69,9 +64,8 @@ def score_job(job: Job, progress: bool = False) -> JobScores:
     values, fps, memory = {}, {}, {}
     for scores in evaluation.trackers:
         summary = evaluation.summary(scores)
-        values[scores.name] = {
-            metric: np.atleast_1d(getattr(summary, SUMMARY_METRICS[metric])) for metric in job.benchmark.metrics
-        }
+        metrics = {name: getattr(summary, SUMMARY_METRICS[name]) for name in job.benchmark.metrics}
+        values[scores.name] = {name: np.atleast_1d(value) for name, value in metrics.items()}
         fps[scores.name] = scores.frames_per_second
         memory[scores.name] = peak_memory(evaluation, scores)
     return JobScores(values, fps, memory, evaluation, unfinished)
@@ -80,11 +74,6 @@ def score_job(job: Job, progress: bool = False) -> JobScores:
 def _presence(job: Job, finished: dict) -> dict[str, dict[str, np.ndarray]]:
     values = {}
     for label, runs in finished.items():
-        counts = [
-            pool(score_track(Run(tracker.results_dir), sequence, None) for sequence in job.sequences)
-            for tracker in runs
-        ]
-        values[label] = {
-            metric: np.array([getattr(count, metric) for count in counts]) for metric in job.benchmark.metrics
-        }
+        counts = [score_run(Run(tracker.results_dir), job.sequences) for tracker in runs]
+        values[label] = {name: np.array([getattr(each, name) for each in counts]) for name in job.benchmark.metrics}
     return values

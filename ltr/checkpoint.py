@@ -27,7 +27,7 @@ NETWORKS = (
     "ltr.models.bbreg.atom.atom_resnet18",
     "ltr.models.bbreg.atom.atom_resnet50",
 )
-SPARE_ENTRIES, SPARE_TENSORS = 2**22, 2000  # that a network may have beside its file's: MDNet's branches, say
+SPARE_ENTRIES, SPARE_TENSORS = 2**22, 2000  # that a network may have besides its file's, e.g. MDNet's branches
 
 
 def read_checkpoint(path: str | Path, *, tensors: bool = True) -> Checkpoint:

@@ -89,7 +89,7 @@ def _mdnet(path: Path, content: Mapping[str, Any]) -> Checkpoint:
 
 
 def _plain(path: Path, value: Any) -> Any:
-    """A json-like copy: records become dictionaries, what else json lacks becomes its type's name; bounded in size."""
+    """A json-like copy, bounded in size: records become dictionaries, other types that json lacks their names."""
     budget = METADATA_NODES
 
     def copy(item: Any) -> Any:

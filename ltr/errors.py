@@ -39,7 +39,7 @@ def _reported(run: Callable[[], int | None], debug: bool) -> int:
     try:
         return run() or 0
     except KeyboardInterrupt:
-        print("\ninterrupted; run the same command again to go on", file=sys.stderr)
+        print("\ninterrupted; run the same command again to continue", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader, `head` for instance, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

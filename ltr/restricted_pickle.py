@@ -16,20 +16,8 @@ from typing import Any, BinaryIO
 import torch
 from torch import Tensor
 
-from ltr.pickle_limits import (
-    CLASS_BYTES,
-    CONTAINER_BYTES,
-    MEMO_BYTES,
-    MOST_MARKS,
-    Budget,
-    CountedFile,
-    DamagedFileError,
-    UnsafeFileError,
-    a_number,
-    brief,
-    checked_key,
-    is_count,
-)
+from ltr import pickle_limits as limits
+from ltr.pickle_limits import Budget, CountedFile, DamagedFileError, UnsafeFileError, brief
 
 FOREIGN_PACKAGES = ("ltr", "dlframework", "pytracking", "numpy", "pathlib", "easydict", "argparse")
 STORAGE_DTYPES = {
@@ -138,7 +126,7 @@ class RestrictedUnpickler(pickle._Unpickler):
             return getattr(torch, name)
         package = module.split(".")[0]
         if package in FOREIGN_PACKAGES and name.isidentifier():
-            self._budget.copy(CLASS_BYTES)
+            self._budget.copy(limits.CLASS_BYTES)
             # A class of its own for each mention: what a pickle does to one of them reaches nothing else.
             return type(name, (InertRecord,), {"path": f"{module}.{name}"})
         raise UnsafeFileError(
@@ -150,7 +138,7 @@ class RestrictedUnpickler(pickle._Unpickler):
         if self._load_storage is None or not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage":
             raise UnsafeFileError(f"the file refers to something outside itself: {brief(pid)}; nothing was executed")
         _, dtype, key, _, numel, *view = pid
-        if not isinstance(dtype, torch.dtype) or not isinstance(key, (str, int)) or not is_count(numel):
+        if not isinstance(dtype, torch.dtype) or not isinstance(key, (str, int)) or not limits.is_count(numel):
             raise DamagedFileError(f"storage {brief(key)} has the type {brief(dtype)} and the length {brief(numel)}")
         return Storage(self._load_storage(dtype, str(key)[:80], numel, view[0] if view else None))
 
@@ -166,16 +154,16 @@ class RestrictedUnpickler(pickle._Unpickler):
         self._append_container(set())
 
     def _append_container(self, empty: Any) -> None:
-        self._budget.copy(CONTAINER_BYTES)
+        self._budget.copy(limits.CONTAINER_BYTES)
         self.append(empty)
 
     def load_mark(self) -> None:
-        if len(self.metastack) >= MOST_MARKS:
-            raise UnsafeFileError(f"its pickle is nested {MOST_MARKS} deep, which no checkpoint needs")
+        if len(self.metastack) >= limits.MOST_MARKS:
+            raise UnsafeFileError(f"its pickle is nested {limits.MOST_MARKS} deep, which no checkpoint needs")
         super().load_mark()
 
     def load_memoize(self) -> None:
-        self._budget.copy(MEMO_BYTES)
+        self._budget.copy(limits.MEMO_BYTES)
         super().load_memoize()
 
     def load_frame(self) -> None:
@@ -205,22 +193,22 @@ class RestrictedUnpickler(pickle._Unpickler):
         if not isinstance(target, dict):
             raise DamagedFileError(f"entries are given to a {type(target).__name__}")
         for key, value in zip(items[::2], items[1::2], strict=True):
-            target[checked_key(key)] = value
+            target[limits.checked_key(key)] = value
 
     def load_additems(self) -> None:
         items, target = self.pop_mark(), self.stack[-1]
         if not isinstance(target, set):
             raise DamagedFileError(f"members are given to a {type(target).__name__}")
-        target.update(map(checked_key, items))
+        target.update(map(limits.checked_key, items))
 
     def load_frozenset(self) -> None:
-        self.append(frozenset(map(checked_key, self.pop_mark())))
+        self.append(frozenset(map(limits.checked_key, self.pop_mark())))
 
     # What calls on the stack mean
 
     def _rebuild_tensor(self, storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Tensor:
         numbers = [offset, *size, *stride]
-        if not isinstance(storage, Storage) or not all(map(is_count, numbers)):
+        if not isinstance(storage, Storage) or not all(map(limits.is_count, numbers)):
             raise DamagedFileError("a tensor of the file has no storage, or a shape that is not made of counts")
         count = 1
         for length in size:
@@ -243,13 +231,13 @@ class RestrictedUnpickler(pickle._Unpickler):
         return tuple(self._copied(values))
 
     def _set(self, values: Iterable[Any] = ()) -> set:
-        return set(map(checked_key, self._copied(values)))
+        return set(map(limits.checked_key, self._copied(values)))
 
     def _frozenset(self, values: Iterable[Any] = ()) -> frozenset:
-        return frozenset(map(checked_key, self._copied(values)))
+        return frozenset(map(limits.checked_key, self._copied(values)))
 
     def _ordered(self, pairs: Iterable[Any] = ()) -> OrderedDict:
-        return OrderedDict((checked_key(key), value) for key, value in self._copied(pairs))
+        return OrderedDict((limits.checked_key(key), value) for key, value in self._copied(pairs))
 
     def _encode(self, text: Any, encoding: Any = "latin1") -> bytes:
         if not isinstance(text, str) or encoding != "latin1":
@@ -265,11 +253,11 @@ class RestrictedUnpickler(pickle._Unpickler):
 
     @staticmethod
     def _complex(*parts: Any) -> complex:
-        return complex(*map(a_number, parts))
+        return complex(*map(limits.a_number, parts))
 
     @staticmethod
     def _slice(*ends: Any) -> slice:
-        return slice(*(None if end is None else a_number(end) for end in ends))
+        return slice(*(None if end is None else limits.a_number(end) for end in ends))
 
     @staticmethod
     def _device(*description: Any) -> str:

@@ -49,7 +49,7 @@ def train(
         if options.workers:  # they are forks: OpenCV's threads do not come along, and the fork would wait for them
             cv2.setNumThreads(0)
         with distributed.main_process_first():
-            if distributed.is_main_process() and not export_only:  # an export may go on beside the training
+            if distributed.is_main_process() and not export_only:  # an export may run during the training
                 remove_stale_temporaries(options.workspace)
             plan = module.build(options)
         if init is not None:

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find_experiment(module_name: str, name: str) -> Callable[[], tuple[list[Tracker], SequenceList]]:
-    """The function of an experiment; a UserError lists what there is."""
+    """The function of an experiment; a UserError lists those that exist."""
     found = experiments_by_module()
     if module_name not in found:
         raise UserError(unknown_name_message("module with experiments called", module_name, list(found)))
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = CommandParser(description="Run an experiment; results that are there are kept.")
+    parser = CommandParser(description="Run an experiment; existing results are kept.")
     add_arguments(parser)
     return run_command(parser, run, argv)
 

@@ -33,7 +33,7 @@ def run_tracker(
     overwrite: bool = False,
     **tracker_options: Any,
 ) -> RunReport:
-    """Runs a tracker on a dataset or one of its sequences, and shows the scores; results that are there are kept.
+    """Runs a tracker on a dataset or one of its sequences, and shows the scores; existing results are kept.
 
     Args:
         run_id: number of the run: chooses the seed and the result folder.

@@ -143,7 +143,7 @@ def _box_chooser(boxes: Sequence[Any] | None, show: bool) -> Callable[[np.ndarra
 
 
 def parse_changes(args: argparse.Namespace, first_id: int) -> dict[int, Changes]:
-    """What ``--box_at`` and ``--remove_at`` say, by 0-based frame; ids go on from ``first_id``."""
+    """What ``--box_at`` and ``--remove_at`` say, by 0-based frame; ids continue from ``first_id``."""
     changes: dict[int, Changes] = {}
     came = dict.fromkeys(range(1, first_id), args.start)
     for target, (frame, *box) in enumerate(args.box_at, first_id):

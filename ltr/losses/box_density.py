@@ -19,7 +19,7 @@ def draw_boxes(truth: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """``count`` random boxes around each true one, xywh (..., 4).
 
     Returns:
-        Boxes xywh (..., count, 4) and, beside them, their distance from the truth in its units (..., count, 4).
+        Boxes xywh (..., count, 4) and their distance from the truth in its units (..., count, 4).
     """
     shape = (*truth.shape[:-1], count)
     deviations = torch.tensor(DEVIATIONS, device=truth.device)

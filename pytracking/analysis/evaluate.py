@@ -126,7 +126,7 @@ def evaluate(
     _check_arguments(rows, sequences, missing, lengths)
     kept, left_out = _split_missing(rows, sequences, missing)
     store = ScoreCache(env_settings().cache_path / "scores" if cache else None)
-    jobs = [Job(sequence, rule.for_dataset(sequence.dataset), lengths) for sequence in kept]
+    jobs = [Job.of(sequence, rule, lengths) for sequence in kept]
     found = _lookup(jobs, rows, store, progress)
     todo = [(place, run) for (place, run), row in found.items() if row is None]
     for (place, run), key, row in _compute(jobs, todo, workers, progress):

@@ -18,7 +18,7 @@ from ltr.errors import UserError
 from pytracking.analysis import metrics
 from pytracking.analysis.frames import clip_boxes
 
-LOCATED = 0.5  # overlap from which on a target counts as found
+LOCATED = 0.5  # least overlap at which a target counts as found
 
 
 @dataclass(frozen=True)

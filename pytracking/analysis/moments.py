@@ -1,4 +1,4 @@
-"""Where trackers part: the frames at which one holds the target and the other has lost it."""
+"""Where trackers differ: the frames at which one holds the target and the other has lost it."""
 from __future__ import annotations
 
 from dataclasses import dataclass

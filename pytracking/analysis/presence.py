@@ -26,12 +26,17 @@ def presence_table(
     sequences = list(sequences)
     table = Table(f"{title} ({len(sequences)} tracks)", ["Tracker", "Runs", *MEASURES], best=list(MEASURES))
     for row in results:
-        pooled = [pool(score_track(run, sequence, threshold) for sequence in sequences) for run in row.runs]
+        pooled = [score_run(run, sequences, threshold) for run in row.runs]
         numbers = [mean_and_interval([getattr(counts, name) for counts in pooled]) for name in MEASURES.values()]
         table.rows.append([row.name, len(row.runs), *(Number(mean, width, 3) for mean, width in numbers)])
     said = "always reported present" if threshold is None else f"reported present where its score >= {threshold:g}"
     table.notes.append(f"rule 'oxuva' (labels pooled over tracks, located from an overlap of 0.5 on); target {said}")
     return table
+
+
+def score_run(run: Run, sequences: Iterable[Sequence], threshold: float | None = None) -> PresenceCounts:
+    """Counts of one run on all tracks together."""
+    return pool(score_track(run, sequence, threshold) for sequence in sequences)
 
 
 def score_track(run: Run, sequence: Sequence, threshold: float | None) -> PresenceCounts:

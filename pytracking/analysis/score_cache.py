@@ -125,6 +125,6 @@ def _read(path: Path | None) -> dict[bytes, np.ndarray]:
                 if name.startswith("keys_"):
                     keys, values = stored[name], stored["rows_" + name.removeprefix("keys_")]
                     rows.update((key.tobytes(), row) for key, row in zip(keys, values, strict=True))
-    except Exception:  # zip, header, length: whatever is wrong with it, the scores can be had without it
+    except Exception:  # zip, header, length: whatever is wrong with it, the scores are computed again
         return {}
     return rows

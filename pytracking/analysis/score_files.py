@@ -1,6 +1,7 @@
 """Scoring of result files, one at a time; runs in worker processes."""
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,19 +18,15 @@ from pytracking.evaluation.sequence import Sequence
 class Job:
     """A sequence to be scored; small enough to be sent to a worker."""
 
-    sequence: Sequence
+    sequence: Sequence  # without its frames
     rule: EvaluatorRule
     lengths: str  # "error" or "rule": what to do with rows too few or too many
 
-    def __getstate__(self) -> tuple:
-        # thousands of frame paths are not needed by the worker
-        light = Sequence.__new__(Sequence)
-        light.__dict__.update(self.sequence.__dict__, frames=[])
-        return light, self.rule, self.lengths
-
-    def __setstate__(self, state: tuple) -> None:
-        for name, value in zip(("sequence", "rule", "lengths"), state, strict=True):
-            object.__setattr__(self, name, value)
+    @classmethod
+    def of(cls, sequence: Sequence, rule: EvaluatorRule, lengths: str) -> Job:
+        light = copy.copy(sequence)
+        light.frames = []  # a worker does not need thousands of paths
+        return cls(light, rule.for_dataset(sequence.dataset), lengths)
 
     @property
     def key(self) -> bytes:

@@ -1,4 +1,4 @@
-"""How sure a number is: intervals over runs, and a paired test between two trackers."""
+"""How certain a number is: intervals over runs, and a paired test between two trackers."""
 from __future__ import annotations
 
 import itertools

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--lengths", default="error", choices=("error", "rule"), help="rows too few or many: refuse, or ask the rule"
     )
     scoring.add_argument("--annotations", type=Path, help="folder of annotations, to score without frames")
-    scoring.add_argument("--presence-threshold", type=float, help="oxuva: present from this score on")
+    scoring.add_argument("--presence-threshold", type=float, help="oxuva: least score of a present target")
     tables = parser.add_argument_group("tables and plots")
     tables.add_argument("--per-run", action="store_true", help="a row for each run")
     tables.add_argument("--per-sequence", action="store_true", help="also a table of sequences")

@@ -1,4 +1,4 @@
-"""``pytracking completion bash|zsh|fish``: a script for one's shell, made from the parsers themselves."""
+"""``pytracking completion bash|zsh|fish``: a script for your shell, made from the parsers themselves."""
 from __future__ import annotations
 
 import argparse

@@ -25,12 +25,12 @@ def add_computing_options(parser: argparse.ArgumentParser) -> None:
 def _engine(text: str) -> str:
     if text in ENGINES:
         return text
-    hint = f"; how trackers are run is said by --runner {text}" if text in RUNNERS else ""
+    hint = f"; --runner {text} chooses how trackers are run" if text in RUNNERS else ""
     raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(ENGINES)}{hint}")
 
 
 def apply_computing_options(args: argparse.Namespace) -> None:
-    """Makes them hold in this process and in every process that it starts."""
+    """Applies them to this process and to every process that it starts."""
     if args.engine is not None:
         os.environ[ENGINE_VARIABLE] = args.engine
     state_most_threads(args.cpu_threads)

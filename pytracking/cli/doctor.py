@@ -27,12 +27,7 @@ OPTIONAL = {  # module: (what it is for, how to get it)
     "pytest": ("the test suite", "pip install 'rls-tracking[dev]'"),
 }
 CHECKOUT = Path(__file__).parents[2]  # has install.sh, which a wheel does not bring
-OPENCV_PACKAGES = (
-    "opencv-python",
-    "opencv-contrib-python",
-    "opencv-python-headless",
-    "opencv-contrib-python-headless",
-)
+OPENCV_PACKAGES = [f"opencv-{build}{window}" for build in ("python", "contrib-python") for window in ("", "-headless")]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

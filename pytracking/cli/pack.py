@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dataset", help="dataset to take the sequences from (default: the benchmark's test set)")
     parser.add_argument("--output", type=Path, help="file or folder to write (default: named after the tracker, here)")
-    parser.add_argument("--presence-threshold", type=float, help="oxuva: present from this score of the tracker on")
+    parser.add_argument("--presence-threshold", type=float, help="oxuva: least score of a present target")
     parser.add_argument("--results-path", type=Path, help="where results are")
 
 

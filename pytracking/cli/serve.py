@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="folders whose videos are offered")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--allow-remote", action="store_true", help="let other machines in; a token is asked of them")
+    parser.add_argument("--allow-remote", action="store_true", help="let other machines in; they need a token")
     parser.add_argument("--name", action="append", default=[], help="with --allow-remote: a name it is reached under")
     parser.add_argument("--token", help="with --allow-remote: this token instead of a random one")
     parser.add_argument("--max-upload", type=int, default=512, metavar="MIB", help="largest upload (default: 512)")

@@ -25,7 +25,7 @@ def add_tracker_arguments(parser: argparse.ArgumentParser, **optional: Any) -> N
 def add_running_options(parser: argparse.ArgumentParser) -> None:
     """Adds what holds for every run on a dataset."""
     parser.add_argument("--workers", type=int, default=0, help="processes; 0: in this one (default)")
-    parser.add_argument("--rerun", action="store_true", help="compute results again that are there already")
+    parser.add_argument("--rerun", action="store_true", help="compute existing results again")
     parser.add_argument("--overwrite", action="store_true", help="move results of other settings or data away first")
     parser.add_argument("--results_path", help="folder of result files")
 
@@ -44,7 +44,7 @@ def add_tracker_options(parser: argparse.ArgumentParser) -> None:
 
 
 def apply_tracker_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Makes paths, engine and threads hold in this process; returns the rest as keywords of a tracker."""
+    """Applies paths, engine and threads to this process; returns the rest as keywords of a tracker."""
     if any(getattr(args, name) is not None for name in VISDOM_OPTIONS):
         note_visdom({"use_visdom": args.use_visdom})
     apply_flags(results_path=getattr(args, "results_path", None), network_path=args.network_path)

@@ -56,8 +56,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runner", choices=("trax", "inprocess"), default="trax", help="default: trax")
     parser.add_argument("--workers", type=int, default=1, help="processes; 0: in this one (default: 1)")
     add_computing_options(parser)
-    parser.add_argument("--force", action="store_true", help="run again what is there")
-    parser.add_argument("--persist", action="store_true", help="go on after a failure")
+    parser.add_argument("--force", action="store_true", help="run again even where results exist")
+    parser.add_argument("--persist", action="store_true", help="continue after a failure")
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +65,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trackers", nargs="*", metavar="TRACKER", help="names from trackers.ini (default: all)")
     parser.add_argument("--format", choices=("text", "markdown", "latex", "csv"), default="text")
     parser.add_argument(
-        "--partial", action="store_true", help="score what is there where the stack asks for more repetitions"
+        "--partial", action="store_true", help="score existing repetitions where the stack asks for more"
     )
     parser.add_argument("--name", default="report", help="folder below DIR/reports for report.json and eao.png")
 

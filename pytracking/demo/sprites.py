@@ -108,7 +108,8 @@ def fish() -> Figure:
     )
 
 
-def car(paint: Colour = (44, 84, 168), seed: int = 51) -> Figure:
+def car() -> Figure:
+    paint, seed = (44, 84, 168), 51
     body = _Painter(92, 44).box(4, 18, 84, 18, paint).ellipse(12, 24, 9, 11, paint).ellipse(80, 24, 9, 11, paint)
     body.ellipse(46, 19, 28, 17, paint).ellipse(46, 18, 23, 13, (176, 204, 214)).box(44, 4, 4, 15, paint)
     body.box(18, 19, 58, 3, paint).box(82, 22, 6, 5, (246, 232, 160)).box(4, 22, 5, 6, (190, 36, 30))
@@ -133,8 +134,8 @@ def bird() -> Figure:
     )
 
 
-def runner(shirt: Colour = (206, 60, 52), band: Colour = (244, 238, 230), seed: int = 71) -> Figure:
-    skin, trousers = (206, 156, 122), (40, 48, 74)
+def runner() -> Figure:
+    shirt, band, skin, trousers, seed = (206, 60, 52), (244, 238, 230), (206, 156, 122), (40, 48, 74), 71
     torso = _Painter(26, 40).box(3, 4, 20, 34, shirt).ellipse(13, 5, 10, 5, shirt).box(3, 14, 20, 7, band)
     head = _Painter(20, 22).ellipse(10, 12, 8, 10, skin).ellipse(10, 6, 9, 6, (52, 36, 26))
     leg, arm = _limb(34, 9, trousers, seed + 2), _limb(28, 7, skin, seed + 3)
@@ -198,7 +199,7 @@ def pillar(width: int, height: int, colour: Colour, seed: int) -> Figure:
 
 
 def bush(seed: int) -> Figure:
-    """Leaves to be seen through in places."""
+    """Leaves with gaps to see through."""
     shape, places = _Painter(110, 80), ((28, 46, 26, 26), (58, 34, 30, 30), (84, 50, 24, 24), (56, 58, 44, 20))
     for x, y, rx, ry in places:
         shape.ellipse(x, y, rx, ry, (52, 92, 40))
@@ -214,7 +215,6 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "car": car,
     "bird": bird,
     "runner": runner,
-    "runner_green": lambda: runner((58, 128, 70), (230, 206, 90), 75),
     "ball": ball,
     "butterfly": butterfly,
     "butterfly_pale": lambda: butterfly((112, 76, 148), (236, 184, 84), 95),

@@ -21,7 +21,7 @@ LOCAL_FILE = Path(__file__).with_name("local.py")
 VARIABLE_PREFIX = "PYTRACKING_"
 # Folders outside the results that some command reads: users' trackers, GOT-10k's reports.
 OPTIONAL_KEYS = ("tracker_path", "got_reports_path")
-TYPO = 0.8  # likeness from which on a foreign name counts as a misspelled one of ours
+TYPO = 0.8  # similarity above which an unknown name counts as a misspelling of ours
 
 
 class MissingPathError(UserError):

@@ -73,7 +73,7 @@ class FrameLoop:
         where: str = "the first frame",
     ) -> FrameResult:
         """Starts on a target; errors (FrameError, BoxError, TrackerOutputError) begin with ``where``."""
-        self._previous, self._index = None, 0  # if the tracker raises, nothing must go on with the old target
+        self._previous, self._index = None, 0  # if the tracker raises, nothing may continue with the old target
         _check_image(image, where)
         box = check_initial_box(list(box), image.shape[:2], where).tolist()
         info = {"init_bbox": list(box), "seed": seed}

@@ -43,7 +43,7 @@ class TrackerHandle:
         return dict(self._tracker.computing)
 
     def init(self, frame: np.ndarray, box: Iterable[float]) -> dict[str, Any]:
-        """Starts on a target; returns ``target_bbox`` and what else the tracker says.
+        """Starts on a target; returns ``target_bbox`` and the tracker's other outputs.
 
         Args:
             frame: RGB uint8 (h, w, 3). OpenCV's frames are BGR: convert them first.

@@ -56,7 +56,7 @@ def find_network(params: TrackerParams, label: str, network: str | None = None, 
 def recommendations(network_file: Path) -> dict[str, Any]:
     """What a network recommends for its tracker's parameters, read without the network's tensors.
 
-    Nothing for files that are not checkpoints of this package; what else may be wrong with them, the tracker says.
+    Nothing for files that are not checkpoints of this package: the tracker will report what is wrong with them.
     """
     from ltr.checkpoint import CheckpointError, read_checkpoint  # here because some trackers work without ltr
 

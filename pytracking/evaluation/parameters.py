@@ -1,7 +1,7 @@
 """The one place where a tracker's parameters and network are decided, before anything is recorded or made.
 
-The parameter file comes first, then what a user states in its place, then the network that both lead to, then what that
-network recommends for parameters that neither file nor user has stated.
+The parameter file comes first, then the values that a user gives, then the network that both lead to, then what that
+network recommends for parameters that neither file nor user has set.
 """
 from __future__ import annotations
 

@@ -28,12 +28,8 @@ from pytracking.utils.names import shortened
 class FolderRun:
     """One run in a result folder; use as a context manager.
 
-    Args:
-        overwrite: move results away that are of other settings or other data, instead of refusing to run.
-
-    Raises:
-        ChangedRunError: on entering, if results in the folder are not of these settings, or those of ``sequences``
-            not of this data, or nothing says what they are of.
+    Entering it raises a ChangedRunError if results in the folder are of other settings, if those of ``sequences`` are
+    of other data, or if nothing says what they are of; with ``overwrite`` these are moved away instead.
     """
 
     def __init__(self, tracker: Tracker, sequences: Iterable[Sequence], *, overwrite: bool = False) -> None:
@@ -118,11 +114,8 @@ def store_result(
 ) -> bool:
     """Writes the files of a result, boxes last: their presence means that the result is complete.
 
-    Returns:
-        False, with nothing written, if another run has stored this result meanwhile and ``replace`` is not given.
-
-    Raises:
-        ChangedRunError: if the folder, or the result in it, has become another run's meanwhile.
+    Returns False, with nothing written, if another run has stored this result in the meantime, unless ``replace`` is
+    given; ChangedRunError if the folder, or the result in it, has become another run's.
     """
     name = sequence.name
     with folder_lock(folder):

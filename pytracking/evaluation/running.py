@@ -74,7 +74,7 @@ def run_dataset(
     """Tracks every sequence with every tracker and writes the results.
 
     Results that are complete, of the same settings and of the same data, are kept. A failing sequence gets a log with
-    its traceback, and the others go on. Several runs may fill one folder at once
+    its traceback, and the others continue. Several runs may fill one folder at once
     (:mod:`pytracking.evaluation.result_folder`).
 
     Args:
@@ -143,7 +143,7 @@ def _note(outcome: Outcome, report: RunReport) -> None:
         message = outcome.error.strip().splitlines()[-1]
         try:
             write_text(log_file, outcome.error)
-        except OSError as error:  # a full disk, perhaps what the sequence failed by: the others go on
+        except OSError as error:  # a full disk, perhaps why the sequence failed: the others continue
             message, log_file = f"{message} (its log could not be written: {error})", None
         report.failures.append(Failure(task.tracker, task.sequence, message, log_file))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence as Rows
 import cv2
 import numpy as np
 
-# RGB; bright against dark and told apart by people with colour-blindness too.
+# RGB; bright against dark, and colour-blind people can tell them apart too.
 COLOURS = {"truth": (0, 255, 150), "prediction": (255, 140, 0), "text": (255, 255, 255)}
 GAP = 4  # pixels between two pictures
 CAPTION_HEIGHT = 18

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class Notice(UserWarning):
-    """Something that the user should know and that is no fault."""
+    """Something that the user should know, but not a fault."""
 
 
 def show_warnings_plainly() -> None:

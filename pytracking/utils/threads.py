@@ -3,8 +3,8 @@
 The most it may use is the parameter ``cpu_threads``, else ``PYTRACKING_CPU_THREADS`` (which ``--cpu_threads`` sets),
 else ``OMP_NUM_THREADS``, else the cores this process may use.
 ONNX Runtime may use all of them and chooses by measuring; its results do not depend on the choice. Torch's results do,
-by rounding, and its threads wait awake, which on a machine that others use too makes two threads several times slower
-than one. So beside ONNX Runtime torch gets one thread, whatever the machine: boxes are the same everywhere.
+by rounding, and its threads spin while they wait, which on a shared machine makes two threads several times slower
+than one. So with ONNX Runtime torch gets one thread, whatever the machine: boxes are the same everywhere.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def most_threads(asked: int | None = None) -> int:
 
 
 def state_most_threads(count: int | None) -> None:
-    """Makes a number hold in this process and those that it starts; None changes nothing."""
+    """Sets the number for this process and those that it starts; None changes nothing."""
     if count is not None:
         os.environ[VARIABLE] = str(most_threads(count))
 
@@ -69,11 +69,11 @@ def thread_variables(threads: int) -> Iterator[None]:
 
 @contextmanager
 def own_torch_threads(tracker: Any) -> Iterator[None]:
-    """In this block torch has the tracker's ``torch_threads`` and OpenCV one, if it has that; afterwards as before.
+    """In this block torch uses the tracker's ``torch_threads``, if it has that, and OpenCV one; afterwards as before.
 
-    The numbers hold for all threads of the program, so this belongs around whatever several threads do. Around a
-    loop over frames it lets the tracker go on learning from one while it is given the next: where each frame changes
-    torch's number, what a tracker does beside the program has to end first.
+    The numbers hold for all threads of the program, so put this around whatever several threads do. Around a loop over
+    frames it lets the tracker learn from one frame while it is given the next; if each frame changed torch's number,
+    the learning would have to end first.
     """
     before, own = torch.get_num_threads(), getattr(tracker, "torch_threads", None)
     if own is None:
@@ -94,7 +94,7 @@ def own_torch_threads(tracker: Any) -> Iterator[None]:
 
 @contextmanager
 def _one_opencv_thread() -> Iterator[None]:
-    """Where OpenCV has more, each of them waits awake for half a millisecond after the resizing of a patch."""
+    """Where OpenCV has more, each of them spins for half a millisecond after a patch was resized."""
     before = cv2.getNumThreads()
     if before > 1:
         cv2.setNumThreads(1)

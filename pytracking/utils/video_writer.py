@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
@@ -142,30 +142,23 @@ class VideoWriter:
         self._path, self._fps = Path(path), fps
         if self._path.suffix.lower() not in SUFFIXES:
             raise UserError(f"video {path}: the name must end in {', '.join(SUFFIXES)}")
-        self._replacing = replacing(self._path)
+        self._output = ExitStack()  # renames the temporary file when it is closed
         self._encoder: Encoder | None = None
         self._size = (0, 0)
 
     def __enter__(self) -> VideoWriter:
-        self._temporary = self._replacing.__enter__()
+        self._temporary = self._output.enter_context(replacing(self._path))
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if self._encoder is not None:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        with self._output:
+            if self._encoder is None:
+                raise error or ValueError(f"{self._path}: no frame was written")
             # What was tracked until Ctrl-C or an error is worth keeping: the video is renamed all the same.
             try:
                 self._encoder.release()
             except OSError as problem:
-                failure = self._failure(problem)
-                self._replacing.__exit__(type(failure), failure, None)
-                raise failure from problem
-            self._replacing.__exit__(None, None, None)
-        elif kind is None:
-            error = ValueError(f"{self._path}: no frame was written")
-            self._replacing.__exit__(ValueError, error, None)
-            raise error
-        else:
-            self._replacing.__exit__(kind, error, trace)
+                raise self._failure(problem) from problem
 
     def write(self, frame: np.ndarray) -> None:
         """Adds a frame; all must have the size of the first."""

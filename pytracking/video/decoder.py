@@ -67,7 +67,7 @@ class Decoder:
         self._ahead: Answer | None = None
 
     def answer(self, question: dict[str, Any], body: bytes) -> Answer:
-        """What was asked for, or why it cannot be had."""
+        """The answer, or why there is none."""
         try:
             if question["ask"] == "open":
                 return self._open(question["path"])

@@ -1,4 +1,4 @@
-"""Videos of strangers, decoded in a process of their own that has little memory, little time and no network.
+"""Videos of strangers, decoded in a separate process that has little memory, little time and no network.
 
 A file that crashes, blocks or takes over the decoder ends in a :class:`VideoError`; this process never parses a byte
 of it.
@@ -21,7 +21,7 @@ from pytracking.video.decoder import MAX_HEAD, receive, send
 from pytracking.video.sources import DEFAULT_FPS, FrameSource, VideoError
 
 COMMAND = (sys.executable, "-m", "pytracking.video.decoder")
-# what a decoder gets of our environment: nothing that is nobody's business
+# the part of our environment that a decoder gets: no secrets
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP")
 
 

@@ -12,7 +12,7 @@ from pytracking.utils.contact_sheet import legend
 # RGB; a flag other than "normal" changes the box's colour, so that doubt is seen without reading
 FLAG_COLOURS = {"normal": (255, 140, 0), "hard_negative": (255, 215, 0), "uncertain": (80, 170, 255)}
 LOST_COLOUR = (200, 60, 60)
-# of targets by id: told apart also by the colour-blind (Okabe and Ito), and light enough for black letters
+# of targets by id: colour-blind people can tell them apart (Okabe and Ito), and black letters show on them
 TARGET_COLOURS = (
     (255, 138, 61), (86, 180, 233), (0, 200, 140), (240, 228, 66), (230, 130, 190), (150, 150, 255), (213, 94, 0),
 )  # fmt: skip

@@ -25,11 +25,11 @@ class Recorder:
     """Writes one row per frame and target to ``<name>.csv.part``, and every file when it is finished.
 
     A single target's boxes are in ``<name>.txt``, those of several in ``<name>_<id>.txt``. Results of another video of
-    the same name are not replaced (``<name>-<digest>`` is used then), and neither are complete results by incomplete
-    ones (``<name>_partial``).
+    the same name are not replaced (this one's are called ``<name>-<digest>``), nor complete results by incomplete ones
+    (``<name>_partial``).
 
     Args:
-        about: what the JSON says beside the rows (tracker, video, ...).
+        about: what the JSON says besides the rows (tracker, video, ...).
         first_frame: number of the first row's frame, counted from 1.
         mot: whether to write ``<name>_mot.txt`` too.
     """
@@ -51,7 +51,7 @@ class Recorder:
         self.frames = 0
 
     def add(self, outputs: Mapping[int, dict[str, Any]], seconds: float) -> None:
-        """Notes the next frame: each target's output by id, and the seconds for all of them, shared out equally."""
+        """Adds the next frame: each target's output by id, and the seconds for all of them, shared equally."""
         number, share = self._first + self.frames, f"{seconds / max(1, len(outputs)):.6f}"
         self.frames += 1
         with naming(self.partial):

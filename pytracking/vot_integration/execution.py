@@ -70,19 +70,16 @@ class VotTaskRunner:
             missing = [] if task.force else missing_repetitions(experiment, tracker, sequence)
             frames = len(sequence)
             callback = None if progress is None else lambda part, frames=frames: progress(int(part * frames))
-            if isinstance(tracker, InProcessTracker):
-                tracker.repetitions = missing
-                self._execute_watched(experiment, tracker, sequence, task, callback)
-            else:
+            if not isinstance(tracker, InProcessTracker):
                 os.environ[REPETITIONS_VARIABLE] = " ".join(map(str, missing))
                 experiment.execute(tracker, sequence, force=task.force, callback=callback)
-
-    def _execute_watched(self, experiment: Experiment, tracker: InProcessTracker, sequence, task, callback) -> None:
-        task.hang_log.parent.mkdir(parents=True, exist_ok=True)
-        with open(task.hang_log, "w", encoding="utf-8") as log:
-            tracker.watch(task.timeout, log)
-            experiment.execute(tracker, sequence, force=task.force, callback=callback)
-        task.hang_log.unlink()
+                continue
+            task.hang_log.parent.mkdir(parents=True, exist_ok=True)
+            with open(task.hang_log, "w", encoding="utf-8") as log:
+                tracker.repetitions = missing
+                tracker.watch(task.timeout, log)
+                experiment.execute(tracker, sequence, force=task.force, callback=callback)
+            task.hang_log.unlink()
 
     def _tracker(self, task: VotTask, registered: Tracker) -> Tracker:
         if task.engine == "trax":

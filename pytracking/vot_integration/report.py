@@ -76,7 +76,7 @@ class VotReport:
 def make_report(folder: str | Path, trackers: Iterable[str] = (), *, partial: bool = False) -> VotReport:
     """Analyses the results of a workspace; results that are missing leave gaps and notes, not errors.
 
-    ``partial`` scores the repetitions and sequences that are there where the stack asks for more.
+    ``partial`` scores the existing repetitions and sequences where the stack asks for more.
     """
     workspace = open_workspace(folder)
     rows = [tracker_row(workspace, tracker, partial=partial) for tracker in chosen_trackers(workspace, trackers)]
@@ -181,7 +181,7 @@ def _scored_sequences(
         return None
     remedy = "scored as they are"
     if not partial:
-        remedy = "not scored; vot run computes the rest, vot report --partial scores what is there"
+        remedy = "not scored; vot run computes the rest, vot report --partial scores the existing ones"
     row.notes.append(f"{experiment.identifier}: {_what_is_there(experiment, sequences, lacking)} ({remedy})")
     return (experiment, there) if partial else None
 

@@ -62,8 +62,8 @@ def run_workspace(
     Args:
         engine: ``trax`` starts each tracker as the toolkit does; ``inprocess`` calls it in the worker, which loads the
             network once. Both give the same results.
-        threads: number of worker processes, each with a sequence of its own; 0 runs in this process. Experiments with
-            a real-time limit are run one sequence at a time, because neighbours would slow the tracker down.
+        threads: number of worker processes, one sequence each; 0 runs in this process. Experiments with a real-time
+            limit run one sequence at a time, because neighbours would slow the tracker down.
         timeout: seconds after which an in-process worker that hangs in one call is ended; a TraX tracker has its
             time-out in ``trackers.ini``.
     """

@@ -26,8 +26,7 @@ class SeedSchedule:
     neither the repetition nor the sequence. A repetition therefore begins whenever the first image comes back.
 
     Args:
-        repetitions: numbers (from 0) of those that the session will compute, where some are there already; by default
-            0, 1, 2 and so on.
+        repetitions: numbers (from 0) of those to compute, where some exist already; by default 0, 1, 2 and so on.
     """
 
     def __init__(self, repetitions: Sequence[int] = ()) -> None:

@@ -136,7 +136,7 @@ def _registry_entry(spec: TrackerSpec, timeout: int) -> dict[str, str]:
 
 
 def registered_spec(tracker: Any) -> TrackerSpec | None:
-    """What a toolkit tracker of a workspace's registry stands for; None if it is not one of this project's."""
+    """The tracker of this project that an entry of a workspace's registry means; None if it is somebody else's."""
     if not tracker.metadata("tracker"):
         return None
     network = tracker.metadata("network") or None

@@ -1,4 +1,4 @@
-"""Asks for the first box in the browser, where a machine has no screen of its own."""
+"""Asks for the first box in the browser, on a machine without a screen."""
 from __future__ import annotations
 
 import json

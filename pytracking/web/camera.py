@@ -43,7 +43,7 @@ class CameraSource(FrameSource):
         return self._closed or not self._pictures.empty()
 
     def frames(self, start: int = 0) -> Iterator[np.ndarray]:
-        """Goes on with what arrives; only the last frame can be had again."""
+        """Continues with what arrives; only the last frame is available again."""
         index = 0 if self._last is None else self._last[0] + 1
         if self._last is not None and start <= self._last[0]:
             yield self._last[1]

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import threading
 import warnings
-from dataclasses import asdict, dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
+from typing import Any
 
 from ltr.errors import UserError
 from pytracking.evaluation.discovery import parameter_names, tracker_names
@@ -23,17 +24,6 @@ RECOMMENDED = {
     "rls_rtmdnet/default": ("RLS-RTMDNet", "Scores candidate boxes with a small network; keeps what it has learned."),
     "opencv/csrt": ("CSRT", "OpenCV's correlation filter. No network, no learned features."),
 }
-
-
-@dataclass(frozen=True)
-class Offer:
-    """One tracker as the page shows it."""
-
-    name: str
-    title: str
-    line: str
-    recommended: bool
-    reason: str | None  # why it cannot run here
 
 
 class Catalog:
@@ -57,22 +47,24 @@ class Catalog:
 
     def public(self) -> dict:
         """For the page."""
-        offers = [asdict(self._offer(name)) for name in self._names()]
+        offers = [self._offer(name) for name in self._names()]
         return {"trackers": offers, "default": self._settings.default_tracker}
 
     def problem(self, name: str) -> str | None:
         """Why a tracker cannot be used; None if it can."""
         if name not in self._names():
             return f"there is no tracker '{name}'"
-        reason = self._offer(name).reason
+        reason = self._offer(name)["reason"]
         return None if reason is None else f"{name} cannot run here: {reason}"
 
-    def _offer(self, name: str) -> Offer:
+    def _offer(self, name: str) -> dict[str, Any]:
+        """One tracker as the page shows it; ``reason`` says why it cannot run here."""
         title, line = RECOMMENDED.get(name, (name, ""))
         with self._lock:
             if name not in self._reasons:
                 self._reasons[name] = _reason(name)
-            return Offer(name, title, line, name in RECOMMENDED, self._reasons[name])
+            reason = self._reasons[name]
+        return {"name": name, "title": title, "line": line, "recommended": name in RECOMMENDED, "reason": reason}
 
 
 def _reason(name: str) -> str | None:

@@ -49,7 +49,7 @@ class Followers:
     """All targets of one tracker.
 
     When a target is corrected or added in an earlier frame, it alone is tracked again from there. The others know those
-    frames already: what they said is said again until it has caught up.
+    frames already: their earlier outputs are repeated until it has caught up.
     """
 
     def __init__(self, load: Callable[[], TrackerHandle]) -> None:
@@ -75,7 +75,7 @@ class Followers:
         self._starting = started
 
     def step(self, frame: np.ndarray, index: int) -> dict[int, dict[str, Any] | None]:
-        """What is said of each target in frame ``index``; None where it was said before."""
+        """The output for each target in frame ``index``; None where there is one from before."""
         outputs: dict[int, dict[str, Any] | None] = {}
         self.seconds = 0.0
         for cohort in self._cohorts:

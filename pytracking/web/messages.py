@@ -60,7 +60,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Command:
-    """Something to do with a run: pause, go on, correct, end."""
+    """What a run shall do: pause, resume, step or stop."""
 
     run: str
     name: str

@@ -32,10 +32,9 @@ HEADERS = {
 
 
 class Gate:
-    """Lets in requests for a host it was started for, from its own pages, with the token where one is asked for.
+    """Lets in requests for its own host names, from its own pages and, unless that is None, with the token.
 
-    Args:
-        token: None asks for none. It comes as ``?token=`` once and as a cookie from then on.
+    The token comes as ``?token=`` once and as a cookie afterwards.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str], token: str | None) -> None:

@@ -28,7 +28,7 @@ Emit = Callable[[dict[str, Any] | bytes], None]  # a message to the page; bytes 
 
 
 class TrackingSession:
-    """Runs in a thread of its own; ``emit``, which is called from it and may block, gets everything for the page."""
+    """Runs in its own thread; ``emit``, which is called from it and may block, gets everything for the page."""
 
     def __init__(self, run: Run, load: Callable[[str], TrackerHandle], emit: Emit, settings: WebSettings) -> None:
         self.run, self._load, self._send, self._settings = run, load, emit, settings

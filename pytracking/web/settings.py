@@ -30,7 +30,7 @@ class WebSettings:
     port: int = 8000
     allow_remote: bool = False  # whether a host other than loopback may be used
     names: tuple[str, ...] = ()  # further names under which a remote server is reached
-    token: str | None = None  # asked of every request; a random one for a remote host that was given none
+    token: str | None = None  # that every request must carry; a random one for a remote host that was given none
     demo: bool = True  # offer the demo dataset's sequences
     max_upload_bytes: int = 512 * 2**20
     max_uploads: int = 20  # the client's own oldest that is not being tracked is removed first
@@ -57,7 +57,7 @@ class WebSettings:
         if not self.allow_remote:
             raise SettingsError(
                 f"--host {self.host} lets other machines in; add --allow-remote if that is what you want "
-                "(a token is then asked of everybody)"
+                "(everybody then needs a token)"
             )
         if self.token and len(self.token) < SHORTEST_TOKEN:
             raise SettingsError(f"--token: {len(self.token)} characters can be guessed; give {SHORTEST_TOKEN} or more")
@@ -70,7 +70,7 @@ class WebSettings:
         return 4 * self.max_upload_bytes
 
     def run_bytes(self, taken: Sequence[int]) -> int:
-        """Bytes of frames for one more run beside those ``taken``: a quarter of all, if enough is left for others."""
+        """Bytes of frames for one more run besides those ``taken``: a quarter of all, if enough is left for others."""
         others = self.max_sessions - len(taken) - 1
         left = self.frame_bytes - sum(taken) - others * self.frame_bytes // (2 * self.max_sessions)
         return max(2**20, min(self.frame_bytes // 4, left))

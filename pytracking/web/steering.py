@@ -1,4 +1,4 @@
-"""What the page has asked of a running session; shared between the page's and the tracking thread."""
+"""What the page wants of a running session; shared between the page's thread and the tracking thread."""
 from __future__ import annotations
 
 import threading

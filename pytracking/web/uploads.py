@@ -41,10 +41,8 @@ class UploadStore:
     """Takes files and makes room for them.
 
     A client's own oldest upload goes first. Those of others go only if nobody has looked at them for an hour, and none
-    goes that is being tracked. What is still arriving counts, and parallel uploads cannot exceed a limit.
-
-    Args:
-        on_remove: called with the id of an upload that goes.
+    goes that is being tracked. What is still arriving counts, and parallel uploads cannot exceed a limit. ``on_remove``
+    is called with the id of an upload that goes.
     """
 
     def __init__(self, settings: WebSettings, on_remove: Callable[[str], None]) -> None:

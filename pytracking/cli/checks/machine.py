@@ -45,7 +45,7 @@ def why_not_writable(folder: Path) -> str | None:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or what there is of the way to it."""
+    """The folder, or its nearest parent that exists."""
     return next(path for path in (folder, *folder.resolve().parents) if path.exists())
 
 

@@ -2,7 +2,7 @@
 
 A loader module has ``load(root: Path | None, variant: str | None) -> SequenceList``; it is imported when asked for.
 Options follow the name: ``folder:PATH?origin=1`` (annotations count pixels from 1), ``otb?missing=skip`` (the sequences
-of an incomplete download that are there).
+that an incomplete download has).
 """
 from __future__ import annotations
 

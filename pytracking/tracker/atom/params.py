@@ -19,7 +19,7 @@ class AtomClassifier:
     projection_reg: float = 1e-4
     slope_length: float | None = 0.05  # of the scores' activation below zero; None: no activation
     output_sigma_factor: float = 1 / 4  # width of the label, target sizes
-    score_upsample_factor: int = 1  # pixels of the score map for each of the patch, a side
+    score_upsample_factor: int = 1  # pixels of the score map per pixel of the patch, along each side
     init_steps: int = 6  # Gauss-Newton steps on the first frame
     init_iterations: int = 10  # of conjugate gradients in each of them
     fletcher_reeves: bool = False  # of the updates: how directions are made conjugate
@@ -28,7 +28,7 @@ class AtomClassifier:
 
 @dataclass(kw_only=True, slots=True)
 class AtomParams(DimpParams):
-    """Parameters of ATOM; its published values stand in ``ATOM`` below."""
+    """Parameters of ATOM; its published values are in ``ATOM`` below."""
 
     learner: Literal["conjugate_gradient", "gradient_descent"] = compared("conjugate_gradient")  # of the update stage
     classifier: AtomClassifier = field(default_factory=AtomClassifier)
