@@ -9,6 +9,7 @@ from pathlib import Path
 from ltr.errors import UserError
 from pytracking.evaluation import SequenceList, Tracker, get_dataset
 from pytracking.evaluation.reference import TrackerReference
+from pytracking.utils.names import file_stem
 
 from .definition import Benchmark, Experiment
 
@@ -76,8 +77,7 @@ class Selection:
 def short_name(dataset: str) -> str:
     """A dataset's name for files; of a folder its last part."""
     kind, _, path = dataset.partition(":")
-    name = f"{kind}_{Path(path).name}" if path else kind
-    return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name).strip("_")
+    return file_stem(f"{kind}_{Path(path).name}" if path else kind)
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 
 from pytracking.evaluation.environment import env_settings
+from pytracking.vot_integration import workspace as workspaces
+from pytracking.vot_integration.sequences import SourceSequence, find_sequences, from_dataset
+from pytracking.vot_integration.toolkit import require_toolkit
+from pytracking.vot_integration.trackers import TrackerSpec
+from pytracking.vot_integration.workspace import StackChanges, WorkspaceError, is_workspace
 
 from .scoring import VOT_METRICS, JobScores
 from .selection import Job
 
-STACKS = {
-    "vot16": "vot2016/rgb",
-    "vot17": "vot2017",
-    "vot18": "vot2018/shortterm",
-    "vot19": "vot2019/shortterm",
-}
+STACKS = {"vot16": "vot2016/rgb", "vot17": "vot2017", "vot18": "vot2018/shortterm", "vot19": "vot2019/shortterm"}
 
 
 def workspace_of(job: Job) -> Path:
@@ -27,26 +27,21 @@ def workspace_of(job: Job) -> Path:
 
 def run_vot_job(job: Job, workers: int, progress: bool = True):
     """Writes the workspace where there is none, then runs what is missing in it; returns the toolkit run's report."""
-    from pytracking.vot_integration.toolkit import require_toolkit
-
-    require_toolkit()  # first, because the modules below import the toolkit
+    require_toolkit()  # first, because the next module imports the toolkit
     from pytracking.vot_integration.running import run_workspace
-    from pytracking.vot_integration.workspace import StackChanges, add_trackers, create_workspace, is_workspace
 
     folder, specs = workspace_of(job), list(_specs(job).values())
     if is_workspace(folder):
         _check_workspace(folder, job)
-        add_trackers(folder, specs)
+        workspaces.add_trackers(folder, specs)
     else:
-        changes = StackChanges(job.selection.runs, None)
-        create_workspace(folder, STACKS[job.defined_dataset], specs, _sources(job), changes=changes)
+        changes = StackChanges(repetitions=job.selection.runs)
+        workspaces.create_workspace(folder, STACKS[job.defined_dataset], specs, _sources(job), changes=changes)
     names = [spec.identifier for spec in specs]
     return run_workspace(folder, names, engine="inprocess", threads=workers, persist=True, progress=progress)
 
 
-def _sources(job: Job) -> list:
-    from pytracking.vot_integration.sequences import find_sequences, from_dataset
-
+def _sources(job: Job) -> list[SourceSequence]:
     if job.selection.dataset is not None:
         return from_dataset(job.sequences)
     year = job.benchmark.dataset
@@ -58,7 +53,6 @@ def _check_workspace(folder: Path, job: Job) -> None:
     """An older workspace must be of the same repetitions and sequences."""
     from pytracking.vot_integration.execution import open_workspace
     from pytracking.vot_integration.report import supervised_experiment
-    from pytracking.vot_integration.workspace import WorkspaceError
 
     workspace = open_workspace(folder)
     there = (supervised_experiment(workspace, realtime=False).repetitions, set(workspace.dataset.list()))
@@ -111,9 +105,6 @@ def finished_repetitions(job: Job) -> dict[str, int]:
 
 def _registered(job: Job) -> dict[str, tuple | None]:
     """Row label -> workspace and toolkit tracker; None where it is not in the workspace."""
-    from pytracking.vot_integration.toolkit import require_toolkit
-    from pytracking.vot_integration.workspace import is_workspace
-
     folder = workspace_of(job)
     if not is_workspace(folder):
         return dict.fromkeys(job.trackers)
@@ -128,7 +119,5 @@ def _registered(job: Job) -> dict[str, tuple | None]:
     }
 
 
-def _specs(job: Job) -> dict:
-    from pytracking.vot_integration.trackers import TrackerSpec
-
+def _specs(job: Job) -> dict[str, TrackerSpec]:
     return {label: TrackerSpec.parse(job.benchmark.trackers[label]) for label in job.trackers}

@@ -82,14 +82,8 @@ def run_experiment(
 def run(args: argparse.Namespace) -> int:
     apply_flags(results_path=args.results_path, network_path=args.network_path)
     apply_computing_options(args)
-    report = run_experiment(
-        args.experiment_module,
-        args.experiment_name,
-        args.debug,
-        args.workers,
-        rerun=args.rerun,
-        overwrite=args.overwrite,
-    )
+    names = args.experiment_module, args.experiment_name
+    report = run_experiment(*names, args.debug, args.workers, rerun=args.rerun, overwrite=args.overwrite)
     return 1 if report.failures else 0
 
 

@@ -6,15 +6,9 @@ import sys
 from typing import Any
 
 from ltr.errors import UserError
+from pytracking.cli import tracker_options as options
 from pytracking.cli.commands import command_parser, run_command
 from pytracking.cli.summary import show_results
-from pytracking.cli.tracker_options import (
-    add_running_options,
-    add_tracker_arguments,
-    add_tracker_options,
-    apply_tracker_options,
-    note_visdom,
-)
 from pytracking.evaluation import SequenceList, Tracker, get_dataset
 from pytracking.evaluation.running import RunReport, run_dataset
 
@@ -41,7 +35,7 @@ def run_tracker(
         visdom_info: as pytracking has it; a note says what replaces Visdom.
         tracker_options: ``network``, ``strict_weights`` and ``overrides`` of :class:`Tracker`.
     """
-    note_visdom(visdom_info)
+    options.note_visdom(visdom_info)
     tracker = Tracker(tracker_name, tracker_param, run_id, **tracker_options)
     sequences = select_sequences(get_dataset(dataset_name), sequence)
     report = run_dataset(sequences, [tracker], debug, threads, rerun=rerun, overwrite=overwrite)
@@ -62,12 +56,12 @@ def select_sequences(dataset: SequenceList, sequence: str | int | None) -> Seque
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_tracker_arguments(parser, nargs="?", default="default")
+    options.add_tracker_arguments(parser, nargs="?", default="default")
     parser.add_argument("--run_id", type=int, help="number of the run: chooses seed and result folder")
     parser.add_argument("--dataset", default="otb", help="a dataset's name or folder:PATH (default: otb)")
     parser.add_argument("--sequence", help="one sequence, by name or by number")
-    add_running_options(parser)
-    add_tracker_options(parser)
+    options.add_running_options(parser)
+    options.add_tracker_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -79,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         threads=args.workers,
         rerun=args.rerun,
         overwrite=args.overwrite,
-        **apply_tracker_options(args),
+        **options.apply_tracker_options(args),
         dataset_name=args.dataset,
     )
     return 1 if report.failures else 0

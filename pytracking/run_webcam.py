@@ -10,13 +10,8 @@ import contextlib
 import sys
 from typing import Any
 
+from pytracking.cli import tracker_options as options
 from pytracking.cli.commands import command_parser, run_command
-from pytracking.cli.tracker_options import (
-    add_tracker_arguments,
-    add_tracker_options,
-    apply_tracker_options,
-    note_visdom,
-)
 from pytracking.evaluation.handle import TrackerHandle
 from pytracking.video.overlay import draw_targets
 from pytracking.video.sources import FrameSource, open_source
@@ -37,7 +32,7 @@ def run_webcam(
 
     ``visdom_info`` is answered with a note. ``tracker_options`` are keywords of :class:`TrackerHandle`.
     """
-    note_visdom(visdom_info)
+    options.note_visdom(visdom_info)
     if not has_screen():
         raise NoBoxError("a camera needs a window, and there is no screen here; try `python -m pytracking serve`")
     if debug:
@@ -70,18 +65,18 @@ def watch(handle: TrackerHandle, source: FrameSource, boxes: list[list[float]]) 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_tracker_arguments(parser)
+    options.add_tracker_arguments(parser)
     parser.add_argument("--camera", default="0", help="number of the camera, or an rtsp:// or http:// address")
     parser.add_argument(
         "--box", type=float, nargs=4, metavar=("X", "Y", "W", "H"), action="append", default=[], dest="boxes",
         help="in the first picture; repeat it for several targets",
     )  # fmt: skip
-    add_tracker_options(parser)
+    options.add_tracker_options(parser)
 
 
 def run(args: argparse.Namespace) -> None:
-    options = apply_tracker_options(args)
-    run_webcam(args.tracker_name, args.tracker_param, camera=args.camera, boxes=args.boxes, **options)
+    tracker = options.apply_tracker_options(args)
+    run_webcam(args.tracker_name, args.tracker_param, camera=args.camera, boxes=args.boxes, **tracker)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -24,7 +24,7 @@ def show_tensor(
     import matplotlib.pyplot as plt  # here because only debugging needs it
 
     values = np.asarray(a.detach().squeeze().cpu())
-    axes = plt.figure(fig_num, clear=True).gca() if ax is None else ax
+    axes = ax or plt.figure(fig_num, clear=True).gca()
     axes.imshow(values if values.ndim == 2 else values.transpose(1, 2, 0), vmin=range[0], vmax=range[1])
     axes.set_axis_off()
     if title is not None:

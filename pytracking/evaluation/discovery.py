@@ -79,8 +79,8 @@ def _function(module: ModuleType, name: str) -> Callable[[], Any]:
 def _package(kind: str) -> ModuleType:
     """``pytracking.tracker`` or ``pytracking.parameter``, with the user's folders; ours come first."""
     package = importlib.import_module(f"pytracking.{kind}")
-    for root in _user_folders():
-        folder = root / kind
+    for root in map(Path, filter(None, str(env_settings().tracker_path or "").split(os.pathsep))):
+        folder = root.expanduser() / kind
         if str(folder) in package.__path__:
             continue
         if not folder.is_dir():
@@ -92,8 +92,3 @@ def _package(kind: str) -> ModuleType:
         package.__path__.append(str(folder))
         importlib.invalidate_caches()
     return package
-
-
-def _user_folders() -> list[Path]:
-    stated = env_settings().tracker_path
-    return [Path(part).expanduser() for part in str(stated).split(os.pathsep) if part] if stated else []

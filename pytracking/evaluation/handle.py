@@ -15,19 +15,13 @@ from pytracking.utils.threads import own_torch_threads
 
 
 class TrackerHandle:
-    """What :func:`pytracking.load` gives; ``init`` may be called again at any time, for another target or video."""
+    """What :func:`pytracking.load` gives; ``init`` may be called again at any time, for another target or video.
 
-    def __init__(
-        self,
-        name: str,
-        param: str,
-        *,
-        seed: int = 0,
-        network: str | None = None,
-        strict_weights: bool = False,
-        overrides: dict[str, Any] | None = None,
-    ) -> None:
-        self.spec = Tracker(name, param, network=network, strict_weights=strict_weights, overrides=overrides)
+    ``options`` are ``network``, ``strict_weights`` and ``overrides`` of :class:`Tracker`.
+    """
+
+    def __init__(self, name: str, param: str, *, seed: int = 0, **options: Any) -> None:
+        self.spec = Tracker(name, param, **options)
         self.seed = seed
         self.seconds = 0.0  # inside the tracker, for the last frame
         with plain_warnings():

@@ -102,7 +102,7 @@ def run_dataset(
             tasks += [Task(tracker, sequence, run.settings, rerun) for sequence in waiting]
         if threads or pool is not None:
             tasks.sort(key=lambda task: -len(task.sequence))  # so that the workers end at about the same time
-        with _Progress(tasks, total=len(sequences) * len(trackers), kept=report.kept, show=progress) as bar:
+        with closing(_Progress(tasks, len(sequences) * len(trackers), report.kept, progress)) as bar:
             running = outcomes_of(tasks, threads, bar.frames) if pool is None else pool.run(tasks, bar.frames)
             with closing(running) as outcomes:  # an interruption here ends the workers at once
                 for outcome in outcomes:
@@ -174,10 +174,7 @@ class _Progress:
         self._bar = progress_bar(total=frames, unit="frame", disable=not show or not tasks, smoothing=0.05)
         self._describe()
 
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._bar.close()
 
     def frames(self, task: Task, frames: int) -> None:

@@ -86,7 +86,9 @@ def sample_rectangle(
         fast: resize with OpenCV where the device is a CPU: a seventh of torch's time, and closer to the exact numbers,
             since torch rounds the coordinates to single precision; the pixels (0..255) differ by less than 0.01.
     """
-    _check_choices(convention, border)
+    if convention not in CONVENTIONS or border not in BORDER_MODES:
+        known = f"convention is one of {CONVENTIONS}, border one of {BORDER_MODES}"
+        raise ValueError(f"{known}; got {convention!r}, {border!r}")
     if border != "replicate":
         size = _shrink_to_fit(size, image.shape[:2], border, max_scale_change)
     # Large crops are thinned out before they are resized, so that the resizing never reads more than 2x2 of its input.
@@ -101,13 +103,6 @@ def sample_rectangle(
     pixels = _read(image, top_left, bottom_right, phase, step, grid)
     patch = _resize(pixels, np.array(pixels.shape[:2]) if output_size is None else output_size, device, fast)
     return patch, Crop(step * top_left, step * bottom_right)
-
-
-def _check_choices(convention: str, border: str) -> None:
-    if convention not in CONVENTIONS:
-        raise ValueError(f"convention must be one of {CONVENTIONS}, got {convention!r}")
-    if border not in BORDER_MODES:
-        raise ValueError(f"border must be one of {BORDER_MODES}, got {border!r}")
 
 
 def _shrink_to_fit(

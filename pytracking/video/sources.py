@@ -12,6 +12,7 @@ import numpy as np
 
 from ltr.errors import UserError
 from pytracking.utils.image_io import IMAGE_SUFFIXES, read_image
+from pytracking.utils.names import file_stem
 
 STREAM_SCHEMES = ("rtsp", "rtsps", "rtmp", "http", "https", "udp", "tcp")
 DEMO_PREFIX = "demo:"  # demo:fish is a sequence of the demo dataset
@@ -139,8 +140,9 @@ class CaptureSource(FrameSource):
 
 def open_source(text: str) -> FrameSource:
     """Opens what the user named: a file, a folder of frames, an address, a camera's number, or ``demo:NAME``."""
-    if urlsplit(text).scheme.lower() in STREAM_SCHEMES:
-        return CaptureSource(text, name=_safe_name(urlsplit(text).netloc + urlsplit(text).path), finite=False)
+    address = urlsplit(text)
+    if address.scheme.lower() in STREAM_SCHEMES:
+        return CaptureSource(text, name=file_stem(address.netloc + address.path) or "stream", finite=False)
     if text.startswith(DEMO_PREFIX):
         name = text.removeprefix(DEMO_PREFIX)
         return FolderSource(_demo_folder(name), name)
@@ -175,7 +177,3 @@ def _by_number(path: Path) -> tuple:
     """9.jpg before 10.jpg, and names without numbers by their letters."""
     parts = [part for part in re.split(r"(\d+)", path.name) if part]
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
-
-
-def _safe_name(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_") or "stream"

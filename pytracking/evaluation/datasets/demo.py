@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -14,7 +15,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ltr.errors import UserError
-from pytracking.demo.digest import Digest, reference_digests, version
+from pytracking.demo.digest import digested, reference_digests, version
 from pytracking.demo.scenarios import SCENARIOS, Scenario, render_sequence
 from pytracking.evaluation.datasets.base import read_numbers
 from pytracking.evaluation.environment import env_settings
@@ -62,13 +63,13 @@ def _render_to_disk(scenario: Scenario, root: Path | None, bar: tqdm | None) -> 
     final = _folder(scenario, root)
     final.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{scenario.name}~", dir=final.parent))
-    boxes, visible, digest = [], [], Digest()
+    boxes, visible, digest = [], [], hashlib.sha256()
     try:
         for number, frame in enumerate(render_sequence(scenario), start=1):
             write_image(work / "img" / f"{number:04d}.png", frame.image)
             boxes.append("NaN,NaN,NaN,NaN" if frame.box is None else ",".join(map(str, frame.box)))
             visible.append(str(frame.visible))
-            digest.add(frame)
+            digest.update(digested(frame))
             if bar is not None:
                 bar.update()
         if digest.hexdigest() != reference_digests()[scenario.name]:

@@ -28,20 +28,13 @@ class AtomObjective(SquaredObjective):
     """L in the filter, for projected features; gradient and curvature are those of L/2.
 
     Scores have the features' size: for an even filter the last row and column of the whole correlation are left out.
-
-    Attributes:
-        features: (1, N, c, H, W).
-        label: y (1, N, H, W).
-        weight: sqrt(q) (1, N, 1, 1).
-        regularisation: reg, a tensor of one element.
-        slope_length: a; None for no activation.
     """
 
-    features: Tensor
-    label: Tensor
-    weight: Tensor
-    regularisation: Tensor
-    slope_length: float | None
+    features: Tensor  # (1, N, c, H, W)
+    label: Tensor  # y (1, N, H, W)
+    weight: Tensor  # sqrt(q) (1, N, 1, 1)
+    regularisation: Tensor  # reg (1,)
+    slope_length: float | None  # a; None for no activation
 
     @property
     def sample_weights(self) -> Tensor:
@@ -72,23 +65,14 @@ class AtomObjective(SquaredObjective):
 
 @dataclass(slots=True)
 class JointObjective:
-    """L in filter and projection together; vectors are the filter's numbers, then the projection's.
+    """L in filter and projection together; vectors are the filter's numbers, then the projection's."""
 
-    Attributes:
-        features: backbone features (N, C, H, W).
-        label: y (N, H, W).
-        sample_weight: q (N,).
-        filter_reg: reg.
-        projection_reg: reg_P.
-        slope_length: a; None for no activation.
-    """
-
-    features: Tensor
-    label: Tensor
-    sample_weight: Tensor
-    filter_reg: float
-    projection_reg: float
-    slope_length: float | None
+    features: Tensor  # of the backbone (N, C, H, W)
+    label: Tensor  # y (N, H, W)
+    sample_weight: Tensor  # q (N,)
+    filter_reg: float  # reg
+    projection_reg: float  # reg_P
+    slope_length: float | None  # a; None for no activation
 
     def with_projection(self, projection: Tensor) -> AtomObjective:
         """The problem in the filter alone for a projection (c, C)."""
