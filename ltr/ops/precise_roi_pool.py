@@ -8,7 +8,7 @@ The entries of A and B are smooth in the box's corners: autograd gives the gradi
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 
 def integrated_hat_weights(start: Tensor, end: Tensor, bins: int, first: int, length: int) -> Tensor:
@@ -93,16 +93,11 @@ def pool_boxes(features: Tensor, boxes: Tensor, output_size: int | tuple[int, in
     Returns:
         Bin means (B, N, C, rows, columns), differentiable in ``features`` and ``boxes``.
     """
-    pooled = _pool_channels_last(features, boxes, output_size, spatial_scale)
-    return pooled.permute(0, 1, 4, 2, 3)
-
-
-def _pool_channels_last(features: Tensor, boxes: Tensor, output_size: int | tuple[int, int], scale: float) -> Tensor:
     rows, columns = (output_size, output_size) if isinstance(output_size, int) else output_size
     images, channels, height, width = features.shape
     count = boxes.shape[1]
     precision = torch.promote_types(boxes.dtype, torch.float32)  # half-precision corners would move by whole pixels
-    x1, y1, x2, y2 = (boxes.to(precision) * scale).unbind(-1)  # (B, N) each
+    x1, y1, x2, y2 = (boxes.to(precision) * spatial_scale).unbind(-1)  # (B, N) each
     empty = (x2 <= x1) | (y2 <= y1)
     top, visible_rows = _covered(y1, y2, height)
     left, visible_columns = _covered(x1, x2, width)
@@ -114,7 +109,8 @@ def _pool_channels_last(features: Tensor, boxes: Tensor, output_size: int | tupl
     window = window.permute(0, 2, 3, 1).reshape(images, visible_rows, visible_columns * channels)
     vertical = vertical.to(features.dtype).reshape(images, count * rows, visible_rows)
     strips = (vertical @ window).reshape(images, count, rows, visible_columns, channels)
-    return horizontal.to(features.dtype)[:, :, None] @ strips  # (B, N, rows, columns, C)
+    pooled = horizontal.to(features.dtype)[:, :, None] @ strips  # (B, N, rows, columns, C)
+    return pooled.permute(0, 1, 4, 2, 3)
 
 
 def precise_roi_pool(
@@ -141,18 +137,3 @@ def precise_roi_pool(
         order.append(rows_of_image)
         parts.append(pool_boxes(features[image : image + 1], boxes[rows_of_image][None], output_size, spatial_scale)[0])
     return torch.cat(parts)[torch.argsort(torch.cat(order))]
-
-
-class PreciseRoIPool(nn.Module):
-    """:func:`precise_roi_pool` as a layer without parameters: ``rows`` times ``columns`` bins."""
-
-    def __init__(self, rows: int, columns: int, spatial_scale: float) -> None:
-        super().__init__()
-        self.output_size = (rows, columns)
-        self.spatial_scale = spatial_scale
-
-    def forward(self, features: Tensor, rois: Tensor) -> Tensor:
-        return precise_roi_pool(features, rois, self.output_size, self.spatial_scale)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}, spatial_scale={self.spatial_scale}"

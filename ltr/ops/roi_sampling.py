@@ -121,20 +121,3 @@ class RoISampler(nn.Module):
         if self.pooling == "max":
             return functional.max_pool2d(sampled, 3, stride=2)
         return functional.avg_pool2d(sampled, 2, stride=1) if self.pooling == "avg" else sampled
-
-    def extra_repr(self) -> str:
-        return f"size={self.size}, spatial_scale={self.spatial_scale}, kind={self.kind}, pooling={self.pooling}"
-
-
-def crop_and_resize(image: Tensor, box: Tensor, size: tuple[int, int]) -> Tensor:
-    """RT-MDNet's image crop: the plain operator on one box at scale 1, row taps first and column taps second.
-
-    The box (4,) is sampled from ``x1`` to ``x2 + 1``, in pixels of the image (C, H, W); ``size`` is width and height of
-    the crop (C, height, width), which is zero where a point lies outside the image.
-    """
-    columns, rows = size
-    x1, y1, x2, y2 = box.reshape(4, 1).to(image.dtype)
-    row, row_weight = _axis_taps(y1, y2, rows, image.shape[1], "plain")
-    column, column_weight = _axis_taps(x1, x2, columns, image.shape[2], "plain")
-    strips = sum(image[:, row[0, :, tap]] * row_weight[0, :, tap, None] for tap in (0, 1))  # (C, height, W)
-    return sum(strips[:, :, column[0, :, tap]] * column_weight[0, :, tap] for tap in (0, 1))

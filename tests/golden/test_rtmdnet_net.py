@@ -10,7 +10,8 @@ import torch
 
 from ltr.models.inference import prepare_for_inference
 from ltr.models.tracking.mdnet import mdnet
-from ltr.ops import RoISampler, crop_and_resize, roi_sample
+from ltr.ops import RoISampler, roi_sample
+from pytracking.tracker.rtmdnet.scene import crop_scenes
 
 KINDS = {"plain": "plain", "ada": "adaptive", "dense": "dense"}
 SCALE = 1 / 8
@@ -61,8 +62,7 @@ def frame_of(golden_set) -> torch.Tensor:
 def test_rtmdnet_crops(sampling, golden_set):
     image = frame_of(golden_set)
     for index, (box, size) in enumerate(zip(sampling["crop_boxes_xywh"], sampling["crop_sizes_wh"], strict=True)):
-        corners = torch.tensor([box[0], box[1], box[0] + box[2], box[1] + box[3]], dtype=torch.float32)
-        found = crop_and_resize(image, corners, (int(size[0]), int(size[1])))
+        (found,) = crop_scenes(image, box[None], (int(size[0]), int(size[1])))
         np.testing.assert_allclose(found[:, ::3, ::3].numpy(), sampling[f"crop{index}"], rtol=0, atol=1e-4)
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from ltr.ops import PreciseRoIPool, pool_boxes, precise_roi_pool
+from ltr.ops import pool_boxes, precise_roi_pool
 
 AWKWARD = torch.tensor(
     [
@@ -85,9 +85,9 @@ def test_order_of_rois_is_kept():
     torch.testing.assert_close(precise_roi_pool(features, shuffled, 3, 1 / 8), alone)
 
 
-def test_layer_and_memory_format_do_not_matter():
+def test_the_memory_format_does_not_matter():
     features = random_features(6)
-    pooled = PreciseRoIPool(3, 3, 1 / 8)(features.contiguous(memory_format=torch.channels_last), AWKWARD)
+    pooled = precise_roi_pool(features.contiguous(memory_format=torch.channels_last), AWKWARD, 3, 1 / 8)
     torch.testing.assert_close(pooled, precise_roi_pool(features, AWKWARD, 3, 1 / 8))
 
 

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ltr.ops import RoISampler, crop_and_resize, roi_sample
+from ltr.ops import RoISampler, roi_sample
 from ltr.ops.roi_sampling import weighted_rows
 
 
@@ -93,10 +93,3 @@ def test_no_boxes():
 def test_errors_name_the_argument(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_crop_is_the_operator_at_scale_one():
-    image = torch.rand(3, 20, 30, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
-    box = torch.tensor([-3.2, 4.4, 21.7, 25.0], dtype=torch.float64)
-    roi = torch.cat([torch.zeros(1, dtype=torch.float64), box])[None]
-    torch.testing.assert_close(crop_and_resize(image, box, (9, 6)), roi_sample(image[None], roi, (6, 9), 1.0)[0])

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ltr.ops import crop_and_resize
+from ltr.ops import roi_sample
 from pytracking.tracker.rtmdnet.scene import (
     SceneGeometry,
     crop_scenes,
@@ -78,13 +78,13 @@ def test_a_region_smaller_than_the_receptive_field_keeps_a_pixel():
     np.testing.assert_allclose(region[3:] - region[1:3], 1)
 
 
-def test_crops_of_a_batch_equal_the_network_packages_single_crop():
+def test_crops_of_a_batch_equal_the_operator_at_scale_one():
     image = torch.rand(3, 60, 80, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 255
     boxes = np.array([[10.3, 5.2, 30.1, 40.7], [-8.0, -3.5, 40.0, 30.0], [60.0, 40.0, 30.0, 25.5]])
     crops = crop_scenes(image, boxes, (37, 29))
     for box, crop in zip(boxes, crops, strict=True):
-        corners = torch.tensor([box[0], box[1], box[0] + box[2], box[1] + box[3]], dtype=torch.float64)
-        torch.testing.assert_close(crop, crop_and_resize(image, corners, (37, 29)), rtol=0, atol=1e-9)
+        roi = torch.tensor([[0, box[0], box[1], box[0] + box[2], box[1] + box[3]]], dtype=torch.float64)
+        torch.testing.assert_close(crop, roi_sample(image[None], roi, (29, 37), 1.0)[0], rtol=0, atol=1e-9)
 
 
 def test_outside_of_the_image_is_zero():
