@@ -111,29 +111,3 @@ def pool_boxes(features: Tensor, boxes: Tensor, output_size: int | tuple[int, in
     strips = (vertical @ window).reshape(images, count, rows, visible_columns, channels)
     pooled = horizontal.to(features.dtype)[:, :, None] @ strips  # (B, N, rows, columns, C)
     return pooled.permute(0, 1, 4, 2, 3)
-
-
-def precise_roi_pool(
-    features: Tensor, rois: Tensor, output_size: int | tuple[int, int], spatial_scale: float
-) -> Tensor:
-    """:func:`pool_boxes` for boxes that name their image: rows ``image index, x1, y1, x2, y2`` (N, 5).
-
-    Returns bin means (N, C, rows, columns).
-    """
-    if features.dim() != 4 or rois.dim() != 2 or rois.shape[1] != 5:
-        raise ValueError(
-            "precise_roi_pool takes features (B, C, H, W) and rois (N, 5); "
-            f"got {tuple(features.shape)} and {tuple(rois.shape)}"
-        )
-    boxes = rois[:, 1:]
-    if features.shape[0] == 1 or not len(rois):
-        return pool_boxes(features[:1], boxes[None], output_size, spatial_scale)[0]
-    images = rois[:, 0].detach().round().long()
-    order, parts = [], []
-    for image in torch.unique(images).tolist():
-        if not 0 <= image < features.shape[0]:
-            raise ValueError(f"rois name image {image}, but features hold {features.shape[0]} images")
-        rows_of_image = torch.nonzero(images == image).squeeze(1)
-        order.append(rows_of_image)
-        parts.append(pool_boxes(features[image : image + 1], boxes[rows_of_image][None], output_size, spatial_scale)[0])
-    return torch.cat(parts)[torch.argsort(torch.cat(order))]

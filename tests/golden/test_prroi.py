@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from ltr.ops import precise_roi_pool
+from tests.ltr_models.rois import precise_roi_pool
 
 
 @pytest.fixture
