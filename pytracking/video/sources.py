@@ -144,8 +144,10 @@ def open_source(text: str) -> FrameSource:
     if address.scheme.lower() in STREAM_SCHEMES:
         return CaptureSource(text, name=file_stem(address.netloc + address.path) or "stream", finite=False)
     if text.startswith(DEMO_PREFIX):
-        name = text.removeprefix(DEMO_PREFIX)
-        return FolderSource(_demo_folder(name), name)
+        from pytracking.evaluation.datasets.demo import load  # here because hardly any video needs the renderer
+
+        (sequence,) = load(variant=text.removeprefix(DEMO_PREFIX))
+        return FolderSource(Path(sequence.frames[0]).parent, sequence.name)
     path = Path(text).expanduser()
     if path.is_dir():
         return FolderSource(path)
@@ -154,15 +156,6 @@ def open_source(text: str) -> FrameSource:
     if text.isdecimal():
         return CaptureSource(int(text), name=f"camera{text}", finite=False)
     raise VideoError(f"{text}: no such file or folder (give a video, a folder of frames or an rtsp:// address)")
-
-
-def _demo_folder(name: str) -> Path:
-    from pytracking.evaluation import get_dataset  # here because it renders the sequences at the first time
-
-    try:
-        return Path(get_dataset("demo")[name].frames[0]).parent
-    except KeyError as error:
-        raise VideoError(str(error.args[0])) from error
 
 
 def _why_not(target: str | int) -> str:

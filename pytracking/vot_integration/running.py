@@ -83,7 +83,7 @@ def run_workspace(
     timed = {experiment.identifier for experiment in chosen if experiment.realtime is not None}
     report = VotRunReport()
     with tqdm(total=len(tasks), unit="seq", disable=not progress, dynamic_ncols=True) as bar:
-        for outcome in _outcomes_undisturbed(tasks, threads, timed):
+        for outcome in _outcomes(tasks, threads, timed):
             _note(outcome, report)
             bar.set_postfix_str(f"{outcome.task.tracker} {outcome.task.experiment}", refresh=False)
             bar.update()
@@ -93,13 +93,12 @@ def run_workspace(
     return report
 
 
-def _outcomes_undisturbed(tasks: list[VotTask], threads: int, timed: set[str]) -> Iterator[Outcome]:
-    """Outcomes of tasks, those of experiments with a real-time limit last and one at a time."""
-    if threads <= 1:
-        yield from _outcomes(tasks, threads)
-        return
-    yield from _outcomes([task for task in tasks if task.experiment not in timed], threads)
-    yield from _outcomes([task for task in tasks if task.experiment in timed], 1)
+def _outcomes(tasks: list[VotTask], threads: int, timed: set[str]) -> Iterator[Outcome]:
+    """Outcomes of tasks; with several workers, ``timed`` experiments come last and one sequence at a time."""
+    alone = [task for task in tasks if threads > 1 and task.experiment in timed]
+    together = [task for task in tasks if task not in alone]
+    for part, workers in ((together, threads), (alone, 1)):
+        yield from outcomes_of(part, workers, lambda task, frames: None, VotTaskRunner)
 
 
 def chosen_trackers(workspace: Workspace, references: Iterable[str]) -> list[Tracker]:
@@ -122,10 +121,6 @@ def chosen_experiments(workspace: Workspace, names: Iterable[str]) -> list[Exper
         if name not in known:
             raise WorkspaceError(unknown_name_message("experiment of this stack called", name, known))
     return [known[name] for name in names]
-
-
-def _outcomes(tasks: list[VotTask], workers: int) -> Iterator[Outcome]:
-    return outcomes_of(tasks, workers, lambda task, frames: None, VotTaskRunner)
 
 
 def _note(outcome: Outcome, report: VotRunReport) -> None:

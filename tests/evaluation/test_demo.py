@@ -28,7 +28,7 @@ def test_path_goes_through_its_knots():
 
 @pytest.fixture(scope="module")
 def drone(tmp_path_factory):
-    return demo.load_sequence("drone", tmp_path_factory.mktemp("demo"))
+    return demo.load(tmp_path_factory.mktemp("demo"), "drone")[0]
 
 
 def test_rendering_equals_the_reference_and_the_files(drone):
@@ -47,7 +47,7 @@ def test_folder_is_in_the_otb_layout_and_not_rendered_twice(drone, monkeypatch):
     np.testing.assert_array_equal(folder.ground_truth_rect, drone.ground_truth_rect)
     monkeypatch.setattr(demo, "render_sequence", lambda scenario: pytest.fail("rendered again"))
     root = demo.Path(drone.annotation_file).parents[2]
-    assert demo.load_sequence("drone", root).frames == drone.frames
+    assert demo.load(root, "drone")[0].frames == drone.frames
 
 
 def test_other_pixels_are_refused_and_leave_nothing(tmp_path, monkeypatch):
@@ -58,13 +58,13 @@ def test_other_pixels_are_refused_and_leave_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(demo, "render_sequence", brighter)
     with pytest.raises(demo.DemoRenderError, match="drone"):
-        demo.load_sequence("drone", tmp_path)
+        demo.load(tmp_path, "drone")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_unknown_sequence_gets_the_nearest():
     with pytest.raises(ValueError, match="Did you mean 'beetle'"):
-        demo.load_sequence("beatle")
+        demo.load(variant="beatle")
 
 
 def test_set_is_as_large_and_as_hard_as_promised():

@@ -32,25 +32,17 @@ class DemoRenderError(UserError):
 
 
 def load(root: Path | None = None, variant: str | None = None) -> SequenceList:
-    """All demo sequences; ``root`` is where they are kept, by default the cache folder."""
+    """All demo sequences, or the one that is called ``variant``; ``root`` is by default the cache folder."""
+    chosen = [scenario for scenario in SCENARIOS if variant in (None, scenario.name)]
+    if not chosen:
+        raise UserError(unknown_name_message("demo sequence", variant, [scenario.name for scenario in SCENARIOS]))
     with _rendering:
-        missing = [scenario for scenario in SCENARIOS if not _folder(scenario, root).is_dir()]
+        missing = [scenario for scenario in chosen if not _folder(scenario, root).is_dir()]
         frames = sum(scenario.frames for scenario in missing)
         with progress_bar(total=frames, unit="frame", desc="rendering demo", disable=not missing) as bar:
             for scenario in missing:
                 _render_to_disk(scenario, root, bar)
-    return SequenceList(_sequence(scenario, root) for scenario in SCENARIOS)
-
-
-def load_sequence(name: str, root: Path | None = None) -> Sequence:
-    """One demo sequence; renders no other."""
-    for scenario in SCENARIOS:
-        if scenario.name == name:
-            with _rendering:
-                if not _folder(scenario, root).is_dir():
-                    _render_to_disk(scenario, root, None)
-            return _sequence(scenario, root)
-    raise UserError(unknown_name_message("demo sequence", name, [scenario.name for scenario in SCENARIOS]))
+    return SequenceList(_sequence(scenario, root) for scenario in chosen)
 
 
 def _folder(scenario: Scenario, root: Path | None) -> Path:
@@ -58,7 +50,7 @@ def _folder(scenario: Scenario, root: Path | None) -> Path:
     return (root or env_settings().cache_path) / f"demo-{version()}" / scenario.name
 
 
-def _render_to_disk(scenario: Scenario, root: Path | None, bar: tqdm | None) -> None:
+def _render_to_disk(scenario: Scenario, root: Path | None, bar: tqdm) -> None:
     """Renders into a temporary folder, which gets its name when it is complete."""
     final = _folder(scenario, root)
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -70,8 +62,7 @@ def _render_to_disk(scenario: Scenario, root: Path | None, bar: tqdm | None) -> 
             boxes.append("NaN,NaN,NaN,NaN" if frame.box is None else ",".join(map(str, frame.box)))
             visible.append(str(frame.visible))
             digest.update(digested(frame))
-            if bar is not None:
-                bar.update()
+            bar.update()
         if digest.hexdigest() != reference_digests()[scenario.name]:
             raise DemoRenderError(
                 f"demo sequence '{scenario.name}' came out with other pixels than the reference; please report your "
