@@ -169,14 +169,12 @@ def test_vot_polygons_and_older_layout(root: Path, lists: Path, picture: bytes) 
     add_text(lists / "vot18.txt", "ants1\nbag\n")
     add_frames(root / "ants1" / "color", range(1, 3), picture, "{:08d}.jpg")
     add_text(root / "ants1" / "groundtruth.txt", "1,5,4,1,8,4,5,9\n2,5,5,1,9,4,6,9\n")
-    add_text(root / "ants1" / "occlusion.tag", "0\n1\n")
     add_frames(root / "bag", range(1, 4), picture, "{:08d}.jpg")
     add_text(root / "bag" / "groundtruth.txt", rows(3))
     ants, bag = load("vot18", root)
     assert ants.name == "vot18_ants1" and bag.name == "vot18_bag"
     assert ants.ground_truth_rect.tolist() == [[1, 1, 7, 8], [2, 1, 7, 8]]
     assert ants.attributes["polygons"].shape == (2, 8)
-    assert ants.attributes["frame_tags"]["occlusion"].tolist() == [False, True]
     assert len(bag) == 3 and bag.ground_truth_rect[0].tolist() == [0, 2, 10, 8]
     assert load("vot17", root).names == ["vot17_ants1", "vot17_bag"]
 

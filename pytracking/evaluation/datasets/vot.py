@@ -28,15 +28,12 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
         annotation = base.first_existing(video, folder / "groundtruth.txt")
         regions = base.read_numbers(annotation, (4, 8))
         images = folder / "color" if (folder / "color").is_dir() else folder
-        facts: dict[str, object] = {"frame_tags": _tags(folder, len(regions))}
-        if regions.shape[1] == 8:
-            facts["polygons"] = regions
         return Sequence(
             video if variant == "vot" else f"{variant}_{video}",
             base.frames_of(video, images, count=len(regions)),
             variant,
             enclosing_boxes(regions),
-            attributes=facts,
+            attributes={"polygons": regions} if regions.shape[1] == 8 else None,
             annotation_file=annotation,
         )
 
@@ -50,14 +47,3 @@ def enclosing_boxes(regions: np.ndarray) -> np.ndarray:
     corners = regions.reshape(len(regions), 4, 2)
     low, high = corners.min(axis=1), corners.max(axis=1)
     return np.concatenate([low, high - low], axis=1)
-
-
-def _tags(folder: Path, frames: int) -> dict[str, np.ndarray]:
-    """Per-frame flags such as occlusion, from ``<tag>.tag`` (or ``<tag>.label`` in older years)."""
-    tags = {}
-    for path in sorted([*folder.glob("*.tag"), *folder.glob("*.label")]):
-        flags = np.zeros(frames, dtype=bool)
-        given = base.read_flags(path)[:frames]
-        flags[: len(given)] = given
-        tags[path.stem] = flags
-    return tags
