@@ -59,5 +59,6 @@ def _translate(benchmark: Benchmark, title: str, trackers: dict[str, str]) -> Be
         role = _ROLES.get((name.tracker, name.parameters))
         if role is not None:
             counterpart = TrackerReference.parse(trackers[role])
-            rows[label.replace("DiMP", title)] = str(replace(counterpart, network=name.network))
+            text = str(replace(counterpart, network=name.network))
+            rows[label.replace("DiMP", title)] = text.replace("/", ":", 1)  # as definitions write it
     return replace(benchmark, trackers=rows)
