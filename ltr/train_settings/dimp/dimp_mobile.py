@@ -67,6 +67,7 @@ TRACKER = {
     "interpolate_peak": True,
     "refinement_weight": [0.8, 0.5],  # smooths boxes over frames, sizes more than places
     "train_skipping": 5,  # small, fast targets are lost with the paper's 20
+    "early_frames": 20,  # where the first pose changes at once, later frames would count as uncertain and teach nothing
     "net_opt_update_iter": 3,  # score what the paper's 5 do, in less time
     "learning_rate": 0.02,
     "uncertain_part": 0.5,  # with such a schedule, what covers the target would be learnt

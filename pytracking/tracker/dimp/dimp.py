@@ -235,7 +235,8 @@ class DimpTracker(LearnsBeside, StagedTracker):
         params = self.params
         if not params.update_classifier:
             return self._learner_report(0)
-        trusted = flag in TRUSTED
+        early = self.frame_number <= params.early_frames and flag != "not_found"
+        trusted = flag in TRUSTED or early
         if trusted:
             box = torch.tensor(frame.box_in_patch(self.state.pos, self.state.size), dtype=torch.float32)
             rate = params.hard_negative_learning_rate if flag == "hard_negative" else None
@@ -245,7 +246,7 @@ class DimpTracker(LearnsBeside, StagedTracker):
         num_iter = 0
         if flag == "hard_negative":
             num_iter = params.net_opt_hn_iter
-        elif (trusted or params.update_when_lost) and (self.frame_number - 1) % params.train_skipping == 0:
+        elif early or (trusted or params.update_when_lost) and (self.frame_number - 1) % params.train_skipping == 0:
             num_iter = params.net_opt_update_iter
         if num_iter > 0 and self._learns_beside():
             return self.start_beside(lambda: self._update(num_iter))

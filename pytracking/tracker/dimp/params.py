@@ -74,6 +74,7 @@ class DimpParams(TrackerParams):
     ema_alpha: float = compared(1.0)  # part of the newly learnt filter in the average after each update; 1: no average
     update_classifier: bool = True
     train_skipping: int = 20  # frames between regular updates
+    early_frames: int = 0  # up to this frame, every one in which the target is found is learnt from at once
     update_when_lost: bool = False  # regular updates also in frames whose flag is uncertain or not_found
     net_opt_iter: int = 10  # recursions on the first frame
     net_opt_update_iter: int = 2  # recursions of a regular update
