@@ -106,7 +106,7 @@ def test_update_schedule(network, frames, thresholds: dict, flag: str, paper: li
     ("thresholds", "learnt", "stored"),
     [(UNCERTAIN, [5, 5, 5, 0, 0, 5], 3), (NEVER_FOUND, [0, 0, 5, 0, 0, 5], 0)],
 )
-def test_early_frames_are_learnt_from_at_once(network, frames, thresholds: dict, learnt: list[int], stored: int) -> None:
+def test_early_frames_teach_at_once(network, frames, thresholds: dict, learnt: list[int], stored: int) -> None:
     tracker = RLSDimpTracker(RLSDimpParams(**SMALL, **thresholds, early_frames=4), network)
     assert [output["learner"]["num_iter"] for output in run(tracker, frames[:7])] == learnt
     assert tracker.memory.num_stored == 15 + stored
