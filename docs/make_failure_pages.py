@@ -99,12 +99,13 @@ def main() -> int:
     parser.add_argument("results", type=Path)
     parser.add_argument("tracker", help="folder below RESULTS, e.g. rls_dimp/default@dimp_mobile")
     parser.add_argument("--sequences", type=Path, default=SEQUENCES)
+    parser.add_argument("--split", default="real_validation", help="split file of ltr/dataset/splits, or a .txt file")
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--figure", type=Path, default=Path(__file__).parent / "img" / "failures.png")
     parser.add_argument("--pictures", type=Path, help="folder for pictures of the frames, which stay with you")
     args = parser.parse_args()
     found: list[Failure] = []
-    for sequence in validation_sequences(args.sequences, "real_validation", None):
+    for sequence in validation_sequences(args.sequences, args.split, None):
         found += failures(sequence, read_boxes(args.results / args.tracker / f"{sequence.name}.txt"))
     worst: list[Failure] = []
     for failure in sorted(found, key=lambda failure: -failure.cost):
