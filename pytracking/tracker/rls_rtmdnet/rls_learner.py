@@ -74,7 +74,6 @@ class RLSDescent(PlainDescent):
         self._span: SpanStage | None = None  # the first layer, where it is in coordinates of its own
 
     def begin_stage(self, momentum: Momentum, samples: list[SampleSet], mini_batches: int) -> list[SampleSet]:
-        self.momentum = momentum
         self._before = [inverse.snapshot() for inverse in self.inverses]
         first = self.inverses[0]
         direct = self.params.clip == "before" or first.dim <= SMALL_DIM or not first.only_appends(mini_batches)
@@ -82,14 +81,15 @@ class RLSDescent(PlainDescent):
         if direct or first.rank < mini_batches:
             for each in samples:
                 each.derived.forget()  # coordinates in a Q that may now change
-            return samples
-        self._span = SpanStage(self.layers[0], momentum.sums[0], first.factors(), mini_batches)
+            return super().begin_stage(momentum, samples, mini_batches)
+        self.momentum = momentum
+        self._span = SpanStage(self.layers[0], momentum, first.factors(), mini_batches)
         self.head.layers = [self._span.layer, *self.layers[1:]]
         return [self._span.with_coordinates(each) for each in samples]
 
     def end_stage(self) -> None:
         if self._span is not None:
-            self._span.finish(self.momentum.sums[0])
+            self._span.finish()
             self._span, self.head.layers = None, self.layers
 
     def abandon_stage(self) -> None:

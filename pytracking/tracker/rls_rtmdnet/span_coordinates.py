@@ -28,13 +28,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from pytracking.tracker.rtmdnet.descent import LayerStep, with_constant
+from pytracking.tracker.rtmdnet.descent import Momentum
 from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import LayerGradient
 from rls_ext import PFactors
 from rls_ext.products import product
 
-ROOM_STEP = 64  # columns
+ROOM_STEP = 32  # columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,23 +61,26 @@ class SpanSamples(SampleSet):
 
 
 class SpanMatrix:
-    """Weights, or the sum of their changes, as V + K Q, and their product C with Qᵀ.
+    """Weights, or the fading sum of their changes, as V + K Q, and their product C with Qᵀ.
 
     Args:
-        whole: what V is at first, (o, p); K is 0.
         q: (room, p), of which some rows are zero.
+        v: (o, p).
+        k: (o, at most room); None: 0.
+        c: (o, at most room); None: it is computed, for a K of 0.
     """
 
-    def __init__(self, whole: Tensor, q: Tensor) -> None:
+    def __init__(self, q: Tensor, v: Tensor, k: Tensor | None = None, c: Tensor | None = None) -> None:
         self.q = q
-        self.joined = pad(whole, (0, len(q)))  # [V | K]
-        self.v, self.k = self.joined.split([whole.shape[1], len(q)], dim=1)
-        self.c = product(whole, q.T)
+        self.joined = pad(v, (0, len(q)))  # [V | K]
+        self.v, self.k = self.joined.split([v.shape[1], len(q)], dim=1)
+        if k is not None:
+            self.k[:, : k.shape[1]] = k
+        self.c = product(v, q.T) if c is None else pad(c, (0, len(q) - c.shape[1]))
 
     def square(self) -> Tensor:
-        """|V + K Q|² = |V|² + |C|² - |C - K|², as V Qᵀ = C - K."""
-        joined, k, difference = (square(part) for part in (self.joined, self.k, self.c - self.k))
-        return joined - k + square(self.c) - difference
+        """|V + K Q|² = |V|² + 2 <V Qᵀ, K> + |K|², as V Qᵀ = C - K."""
+        return square(self.joined) + 2 * (self.k * (self.c - self.k)).sum()
 
     def total(self) -> Tensor:
         """V + K Q, (o, p)."""
@@ -86,19 +89,17 @@ class SpanMatrix:
 
 @dataclass(slots=True)
 class SpanStep:
-    """A change of the weights: leftᵀ rows + share V for V, and changes of K and C.
+    """A change of the weights.
 
     Attributes:
-        left: (n, o).
-        rows: (n, p).
-        share: of V itself, as decay changes it.
-        k: (o, room).
-        c: (o, room).
+        v: change of V, (o, p), but for the share of V itself.
+        share: of V, as decay changes it.
+        k: change of K, (o, room).
+        c: change of C, (o, room).
         size: norm of the change.
     """
 
-    left: Tensor
-    rows: Tensor
+    v: Tensor
     share: Tensor
     k: Tensor
     c: Tensor
@@ -110,7 +111,7 @@ class SpanStep:
 
     def scale(self, factor: Tensor) -> None:
         """Multiplies the change, in place."""
-        for part in (self.left, self.share, self.k, self.c, self.size):
+        for part in (self.v, self.share, self.k, self.c, self.size):
             part.mul_(factor)
 
     def add(self, weights: SpanMatrix, factor: float) -> None:
@@ -125,18 +126,23 @@ class SpanStage:
 
     Args:
         layer: its weights and bias are exchanged for V, K and C until :meth:`finish`.
-        momentum: the fading sum of the layer's steps.
+        momentum: of the stage; :meth:`finish` leaves the layer's part of it in the form that the next stage needs.
         factors: of the layer's P when the stage begins.
         mini_batches: of the stage, each of which may append a row to Q.
     """
 
-    def __init__(self, layer: nn.Linear, momentum: LayerStep, factors: PFactors, mini_batches: int) -> None:
-        self.source, self.rank, self.mini_batches = layer, len(factors.basis), mini_batches
+    def __init__(self, layer: nn.Linear, momentum: Momentum, factors: PFactors, mini_batches: int) -> None:
+        self.source, self.source_momentum, self.rank = layer, momentum, len(factors.basis)
         self.room = -(-(self.rank + mini_batches) // ROOM_STEP) * ROOM_STEP
         self.q = pad(factors.basis, (0, 0, 0, self.room - self.rank))  # (room, p)
-        whole = torch.cat([layer.weight.data, layer.bias.data[:, None]], dim=1)
-        self.weights = SpanMatrix(whole, self.q)
-        self.momentum = SpanMatrix(momentum.whole, self.q)
+        self.appended = self.q.new_zeros(mini_batches, self.q.shape[1])
+        self.seen = self.rank  # rows of Q, those appended by the stage included
+        self.weights = SpanMatrix(self.q, torch.cat([layer.weight.data, layer.bias.data[:, None]], dim=1))
+        kept = momentum.first
+        if isinstance(kept, SpanMatrix):
+            self.momentum = SpanMatrix(self.q, kept.v, kept.k, kept.c)
+        else:
+            self.momentum = SpanMatrix(self.q, momentum.sums[0].whole)
         self.layer = nn.Linear(1, 1, bias=False, device="meta")
         self.layer.weight = nn.Parameter(self.weights.joined, requires_grad=False)
 
@@ -149,56 +155,63 @@ class SpanStage:
                 larger[:, : derived.values.shape[1]] = derived.values
             derived.values = larger
         size = len(table) // len(derived.known)
-        used = (samples.rows // size).unique().tolist()
-        for block in used:
-            known, rows = derived.known[block] // ROOM_STEP * ROOM_STEP, slice(block * size, (block + 1) * size)
-            derived.values[rows, known : self.room] = product(with_constant(table[rows]), self.q[known:].T)
+        features, constant = self.q[:, :-1].contiguous(), self.q[:, -1]
+        for block in (samples.rows // size).unique().tolist():
+            rows = slice(block * size, (block + 1) * size)
+            columns = slice(derived.known[block], self.rank if derived.known[block] else self.room)
+            derived.values[rows, columns] = product(table[rows], features[columns].T, constant[columns])
             derived.known[block] = self.rank
         return SpanSamples(table, samples.rows, derived, coordinates=derived.values[:, : self.room])
 
     def step(self, gradient: LayerGradient, outputs: Tensor, factors: PFactors, decay: float) -> SpanStep:
         """(g + decay W) P for the gradient g of a mini-batch and the layer's rectified outputs (b, o) in it."""
-        alpha, weights, seen = factors.alpha, self.weights, len(factors.basis)
-        batch, p = len(gradient.inputs), self.q.shape[1]
-        new = slice(self.rank, self.rank + self.mini_batches)  # columns of the t rows that the stage appends in all
-        unused = self.q.new_zeros(new.stop - seen, p)
-        rows = torch.cat([gradient.inputs[:, :p], factors.basis[self.rank :], unused])  # (b + t, p)
-        products = product(rows[:batch], rows.T)  # (b, b + t)
-        h = gradient.inputs[:, p:].clone()  # (b, room)
-        h[:, new] = products[:, batch:]
+        self._see(factors.basis)
+        alpha, weights = factors.alpha, self.weights
+        inputs, h = gradient.inputs[:, : self.q.shape[1]], gradient.inputs[:, self.q.shape[1] :].clone()
+        new = slice(self.rank, self.rank + len(self.appended))  # columns of the t rows that the stage appends in all
+        h[:, new] = inputs @ self.appended.T
         y = product(gradient.outputs.T, h)  # (o, room)
-        gradient_square = (gradient.outputs @ gradient.outputs.T).double().mul_(products[:, :batch]).sum()
+        from_gradient = y[:, new].clone()
         if decay:
             y.add_(weights.c, alpha=decay)
-            appended = pad(rows[batch:], (0, self.room))  # [V | K] is multiplied whole: it is in one piece, V is not
-            y[:, new].add_(product(appended, weights.joined.T).T, alpha=decay)
-            gradient_square += 2 * decay * (gradient.outputs * outputs).sum() + decay**2 * weights.square()
-        spare = self.room - seen
+        spare = self.room - self.seen
         z = product(y, pad(factors.core, (0, spare, 0, spare)))
         change = torch.add(z, y, alpha=-alpha)
-        size = (alpha**2 * (gradient_square - square(y)) + square(z)).clamp_min(0).sqrt()
-        left = torch.cat([gradient.outputs * alpha, change[:, new].T])  # (b + t, o)
-        for part in (change, z):
-            part[:, new] = 0  # V has it
-        change.add_(weights.k, alpha=alpha * decay)
-        return SpanStep(left, rows, rows.new_tensor(alpha * decay), change, z, size.to(rows.dtype))
+        from_new = change[:, new].clone()  # (o, t)
+        change[:, new] = 0  # V has it
+        left = torch.cat([gradient.outputs * alpha, from_new.T])  # (b + t, o)
+        v = product(left.T, torch.cat([inputs, self.appended]))
+        # alpha² |g|², from v = alpha g + N U with orthonormal rows U
+        outside = square(v) - (from_new * (from_new + 2 * alpha * from_gradient)).sum()
+        if decay:
+            outside += alpha**2 * (2 * decay * (gradient.outputs * outputs).sum() + decay**2 * weights.square())
+            change.add_(weights.k, alpha=alpha * decay)
+        size = (outside - alpha**2 * square(y) + square(z)).clamp_min(0).sqrt()
+        return SpanStep(v, v.new_tensor(alpha * decay), change, z, size.to(v.dtype))
+
+    def _see(self, basis: Tensor) -> None:
+        """Takes in the rows that P has appended to Q: their columns of C."""
+        new = basis[self.seen :]
+        self.appended[self.seen - self.rank : len(basis) - self.rank] = new
+        for matrix in (self.weights, self.momentum):
+            matrix.c[:, self.seen : len(basis)] = matrix.v @ new.T
+        self.seen = len(basis)
 
     def descend(self, step: SpanStep, kept: float, rate: float) -> None:
         """Takes the step into the momentum and moves the weights by it."""
         total = self.momentum
-        change = product(step.left.T, step.rows)
-        torch.add(change, total.v, alpha=kept, out=total.v).add_(self.weights.v, alpha=float(step.share))
+        torch.add(step.v, total.v, alpha=kept, out=total.v).add_(self.weights.v, alpha=float(step.share))
         torch.add(step.k, total.k, alpha=kept, out=total.k)
         torch.add(step.c, total.c, alpha=kept, out=total.c)
         self.weights.joined.sub_(total.joined, alpha=rate)
         self.weights.c.sub_(total.c, alpha=rate)
 
-    def finish(self, momentum: LayerStep) -> None:
-        """Writes weights and momentum back."""
+    def finish(self) -> None:
+        """Writes the weights back."""
         whole = self.weights.total()
         self.source.weight.data.copy_(whole[:, :-1])
         self.source.bias.data.copy_(whole[:, -1])
-        momentum.whole.copy_(self.momentum.total())
+        self.source_momentum.first = self.momentum
 
 
 def square(values: Tensor) -> Tensor:
