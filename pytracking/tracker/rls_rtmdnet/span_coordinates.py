@@ -23,6 +23,7 @@ results, that also keeps their memory from being used again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 
 import torch
 from torch import Tensor, nn
@@ -126,18 +127,24 @@ class SpanStage:
 
     Args:
         layer: its weights and bias are exchanged for V, K and C until :meth:`finish`.
+        left: the layer as the last such stage left it, if Q has only grown since; its C holds as long as the layer is
+            the same.
         momentum: of the stage; :meth:`finish` leaves the layer's part of it in the form that the next stage needs.
         factors: of the layer's P when the stage begins.
         mini_batches: of the stage, each of which may append a row to Q.
     """
 
-    def __init__(self, layer: nn.Linear, momentum: Momentum, factors: PFactors, mini_batches: int) -> None:
+    def __init__(
+        self, layer: nn.Linear, left: SpanMatrix | None, momentum: Momentum, factors: PFactors, mini_batches: int
+    ) -> None:
         self.source, self.source_momentum, self.rank = layer, momentum, len(factors.basis)
         self.room = -(-(self.rank + mini_batches) // ROOM_STEP) * ROOM_STEP
         self.q = pad(factors.basis, (0, 0, 0, self.room - self.rank))  # (room, p)
         self.appended = self.q.new_zeros(mini_batches, self.q.shape[1])
         self.seen = self.rank  # rows of Q, those appended by the stage included
-        self.weights = SpanMatrix(self.q, torch.cat([layer.weight.data, layer.bias.data[:, None]], dim=1))
+        whole = torch.cat([layer.weight.data, layer.bias.data[:, None]], dim=1)
+        unchanged = left is not None and torch.equal(left.v, whole)
+        self.weights = SpanMatrix(self.q, whole, c=left.c if unchanged else None)
         kept = momentum.first
         if isinstance(kept, SpanMatrix):
             self.momentum = SpanMatrix(self.q, kept.v, kept.k, kept.c)
@@ -156,20 +163,24 @@ class SpanStage:
             derived.values = larger
         size = len(table) // len(derived.known)
         features, constant = self.q[:, :-1].contiguous(), self.q[:, -1]
-        for block in (samples.rows // size).unique().tolist():
-            rows = slice(block * size, (block + 1) * size)
-            columns = slice(derived.known[block], self.rank if derived.known[block] else self.room)
+        used = enumerate((samples.rows // size).unique().tolist())
+        for (known, _), run in groupby(used, lambda pair: (derived.known[pair[1]], pair[1] - pair[0])):
+            blocks = [block for _, block in run]  # neighbours of which the same columns are known
+            rows = slice(blocks[0] * size, (blocks[-1] + 1) * size)
+            columns = slice(known, self.rank if known else self.room)
             derived.values[rows, columns] = product(table[rows], features[columns].T, constant[columns])
-            derived.known[block] = self.rank
+            for block in blocks:
+                derived.known[block] = self.rank
         return SpanSamples(table, samples.rows, derived, coordinates=derived.values[:, : self.room])
 
     def step(self, gradient: LayerGradient, outputs: Tensor, factors: PFactors, decay: float) -> SpanStep:
         """(g + decay W) P for the gradient g of a mini-batch and the layer's rectified outputs (b, o) in it."""
         self._see(factors.basis)
         alpha, weights = factors.alpha, self.weights
-        inputs, h = gradient.inputs[:, : self.q.shape[1]], gradient.inputs[:, self.q.shape[1] :].clone()
+        rows = torch.cat([gradient.inputs[:, : self.q.shape[1]], self.appended])  # (b + t, p)
+        h = gradient.inputs[:, self.q.shape[1] :].clone()  # (b, room)
         new = slice(self.rank, self.rank + len(self.appended))  # columns of the t rows that the stage appends in all
-        h[:, new] = inputs @ self.appended.T
+        h[:, new] = product(rows[: len(h)], self.appended.T)
         y = product(gradient.outputs.T, h)  # (o, room)
         from_gradient = y[:, new].clone()
         if decay:
@@ -180,7 +191,7 @@ class SpanStage:
         from_new = change[:, new].clone()  # (o, t)
         change[:, new] = 0  # V has it
         left = torch.cat([gradient.outputs * alpha, from_new.T])  # (b + t, o)
-        v = product(left.T, torch.cat([inputs, self.appended]))
+        v = product(left.T, rows)
         # alpha² |g|², from v = alpha g + N U with orthonormal rows U
         outside = square(v) - (from_new * (from_new + 2 * alpha * from_gradient)).sum()
         if decay:
@@ -206,12 +217,13 @@ class SpanStage:
         self.weights.joined.sub_(total.joined, alpha=rate)
         self.weights.c.sub_(total.c, alpha=rate)
 
-    def finish(self) -> None:
-        """Writes the weights back."""
-        whole = self.weights.total()
-        self.source.weight.data.copy_(whole[:, :-1])
-        self.source.bias.data.copy_(whole[:, -1])
+    def finish(self) -> SpanMatrix:
+        """Writes the weights back; the same for the next stage."""
+        self.weights.v.copy_(self.weights.total())
+        self.source.weight.data.copy_(self.weights.v[:, :-1])
+        self.source.bias.data.copy_(self.weights.v[:, -1])
         self.source_momentum.first = self.momentum
+        return self.weights
 
 
 def square(values: Tensor) -> Tensor:
