@@ -10,15 +10,15 @@ With C = W Qᵀ, Y = g Qᵀ + d C and Z = Y S, the gradient with decay d, multip
 
 that is alpha (g + d V) for V, Z - alpha (Y - d K) for K, and Z for C, because P Qᵀ = Qᵀ S. So the long rows of Q are
 multiplied with each sample once, not with the weights in every mini-batch. Rows that the stage itself appends to Q are
-few: Y and Z have columns for them too, and what belongs to them goes to V.
+few: C, Y and Z have columns for them too, but what K would have in these columns goes to V.
 
-A step is kept in factors: for V, alpha g = alpha ΔᵀX and the part of the appended rows are one product of low rank,
-which is added to the momentum and nowhere else. Its norm needs no more than the factors either: outside the span P is
-alpha, inside it is S, so |step|² = alpha² (|g + d W|² - |Y|²) + |Z|².
+Outside the span P is alpha, inside it is S, so the step's norm is |step|² = alpha² (|g + d W|² - |Y|²) + |Z|².
 
-K, C, Y and Z have room for the rows that the stage will append and some more: columns that are not in use are zero.
-So products rarely have new sizes. oneDNN prepares for each size and keeps what it has prepared; lying between freed
-results, that also keeps their memory from being used again.
+Weights are written out at the end of a stage. Their momentum stays as it is, V + K Q with its C, for the next one.
+
+Rows [x | h] fill whole cache lines and have room for some more coordinates than there are; columns that are not in use
+are zero. So products rarely have new sizes. oneDNN prepares for each size and keeps what it has prepared; lying between
+freed results, that also keeps their memory from being used again.
 """
 from __future__ import annotations
 
@@ -93,16 +93,16 @@ class SpanStep:
     """A change of the weights.
 
     Attributes:
-        v: change of V, (o, p), but for the share of V itself.
-        share: of V, as decay changes it.
-        k: change of K, (o, room).
+        v: change of V, (o, p), beside ``share`` times V.
+        k: change of K, (o, room), beside ``share`` times K.
+        share: of V and K, as decay changes them.
         c: change of C, (o, room).
         size: norm of the change.
     """
 
     v: Tensor
-    share: Tensor
     k: Tensor
+    share: Tensor
     c: Tensor
     size: Tensor
 
@@ -112,13 +112,12 @@ class SpanStep:
 
     def scale(self, factor: Tensor) -> None:
         """Multiplies the change, in place."""
-        for part in (self.v, self.share, self.k, self.c, self.size):
+        for part in (self.v, self.k, self.share, self.c, self.size):
             part.mul_(factor)
 
     def add(self, weights: SpanMatrix, factor: float) -> None:
         """Adds a multiple of the weights."""
         self.share.add_(factor)
-        self.k.add_(weights.k, alpha=factor)
         self.c.add_(weights.c, alpha=factor)
 
 
@@ -138,9 +137,10 @@ class SpanStage:
         self, layer: nn.Linear, left: SpanMatrix | None, momentum: Momentum, factors: PFactors, mini_batches: int
     ) -> None:
         self.source, self.source_momentum, self.rank = layer, momentum, len(factors.basis)
-        self.room = -(-(self.rank + mini_batches) // ROOM_STEP) * ROOM_STEP
+        p = factors.basis.shape[1]
+        self.room = -(-(p + self.rank + mini_batches) // ROOM_STEP) * ROOM_STEP - p
         self.q = pad(factors.basis, (0, 0, 0, self.room - self.rank))  # (room, p)
-        self.appended = self.q.new_zeros(mini_batches, self.q.shape[1])
+        self.appended = self.q.new_zeros(mini_batches, p)
         self.seen = self.rank  # rows of Q, those appended by the stage included
         whole = torch.cat([layer.weight.data, layer.bias.data[:, None]], dim=1)
         unchanged = left is not None and torch.equal(left.v, whole)
@@ -196,9 +196,8 @@ class SpanStage:
         outside = square(v) - (from_new * (from_new + 2 * alpha * from_gradient)).sum()
         if decay:
             outside += alpha**2 * (2 * decay * (gradient.outputs * outputs).sum() + decay**2 * weights.square())
-            change.add_(weights.k, alpha=alpha * decay)
         size = (outside - alpha**2 * square(y) + square(z)).clamp_min(0).sqrt()
-        return SpanStep(v, v.new_tensor(alpha * decay), change, z, size.to(v.dtype))
+        return SpanStep(v, change, v.new_tensor(alpha * decay), z, size.to(v.dtype))
 
     def _see(self, basis: Tensor) -> None:
         """Takes in the rows that P has appended to Q: their columns of C."""
@@ -211,9 +210,9 @@ class SpanStage:
     def descend(self, step: SpanStep, kept: float, rate: float) -> None:
         """Takes the step into the momentum and moves the weights by it."""
         total = self.momentum
-        torch.add(step.v, total.v, alpha=kept, out=total.v).add_(self.weights.v, alpha=float(step.share))
-        torch.add(step.k, total.k, alpha=kept, out=total.k)
-        torch.add(step.c, total.c, alpha=kept, out=total.c)
+        for part, change in ((total.v, step.v), (total.k, step.k), (total.c, step.c)):
+            torch.add(change, part, alpha=kept, out=part)
+        total.joined.add_(self.weights.joined, alpha=float(step.share))
         self.weights.joined.sub_(total.joined, alpha=rate)
         self.weights.c.sub_(total.c, alpha=rate)
 
