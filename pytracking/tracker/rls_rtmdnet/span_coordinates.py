@@ -140,6 +140,7 @@ class SpanStage:
         p = factors.basis.shape[1]
         self.room = -(-(p + self.rank + mini_batches) // ROOM_STEP) * ROOM_STEP - p
         self.q = pad(factors.basis, (0, 0, 0, self.room - self.rank))  # (room, p)
+        self.q_of_features = self.q[:, :-1].contiguous()
         self.appended = self.q.new_zeros(mini_batches, p)
         self.seen = self.rank  # rows of Q, those appended by the stage included
         whole = torch.cat([layer.weight.data, layer.bias.data[:, None]], dim=1)
@@ -162,13 +163,12 @@ class SpanStage:
                 larger[:, : derived.values.shape[1]] = derived.values
             derived.values = larger
         size = len(table) // len(derived.known)
-        features, constant = self.q[:, :-1].contiguous(), self.q[:, -1]
         used = enumerate((samples.rows // size).unique().tolist())
         for (known, _), run in groupby(used, lambda pair: (derived.known[pair[1]], pair[1] - pair[0])):
             blocks = [block for _, block in run]  # neighbours of which the same columns are known
             rows = slice(blocks[0] * size, (blocks[-1] + 1) * size)
-            columns = slice(known, self.rank if known else self.room)
-            derived.values[rows, columns] = product(table[rows], features[columns].T, constant[columns])
+            new = slice(known, self.rank)  # columns; the constant input's part of them is a bias
+            derived.values[rows, new] = product(table[rows], self.q_of_features[new].T, self.q[new, -1])
             for block in blocks:
                 derived.known[block] = self.rank
         return SpanSamples(table, samples.rows, derived, coordinates=derived.values[:, : self.room])
