@@ -23,5 +23,6 @@ def product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
     dense = right.is_contiguous() or right.T.is_contiguous()  # oneDNN takes a thousand times as long for a part of one
     if _linear is None or work < LEAST_WORK or left.device.type != "cpu" or len(kinds) > 1 or derived or not dense:
         return left @ right if bias is None else torch.addmm(bias, left, right)
+    bias = None if bias is None else bias.contiguous()  # oneDNN does not look at its stride
     multiplied: Tensor = _linear(left, right.T, bias, "none", [], "")
     return multiplied

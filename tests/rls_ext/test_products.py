@@ -16,7 +16,7 @@ from rls_ext.products import product
         st.tuples(st.integers(102, 140), st.integers(102, 180), st.integers(102, 140)),
     ),
     turned=st.tuples(st.booleans(), st.booleans()),
-    bias=st.booleans(),
+    bias=st.sampled_from(["none", "whole", "column of a matrix"]),
     seed=st.integers(0, 2**31 - 1),
 )
 def test_product_of_every_size_and_layout_is_the_exact_one(sizes, turned, bias, seed) -> None:
@@ -24,7 +24,8 @@ def test_product_of_every_size_and_layout_is_the_exact_one(sizes, turned, bias, 
     generator = torch.Generator().manual_seed(seed)
     left, right = torch.randn(rows, inner, generator=generator), torch.randn(inner, columns, generator=generator)
     left, right = (each.T.contiguous().T if turn else each for each, turn in zip((left, right), turned, strict=True))
-    added = torch.randn(columns, generator=generator) if bias else None
+    added = None if bias == "none" else torch.randn(columns, 3, generator=generator)[:, 1]
+    added = added.contiguous() if bias == "whole" else added
     exact = left.double() @ right.double() + (0 if added is None else added.double())
     found = product(left, right, added)
     bound = (left.abs().double() @ right.abs().double() + 1) * 1e-6

@@ -64,18 +64,18 @@ def test_shared_momentum_makes_occasional_updates_go_on_where_regular_ones_stopp
 
 def test_mining_takes_the_negatives_with_the_highest_scores():
     learner = make_learner()
-    _, negatives = make_samples(0)
-    offered = torch.arange(24)
-    features, first_outputs = learner.hardest(negatives, offered)
+    positives, negatives = make_samples(0)
+    chosen, offered = torch.arange(6), torch.arange(24)
+    features, first_outputs = learner.mini_batch(positives, chosen, negatives, offered)
     hardest = learner.head.scores(negatives.take(offered)).topk(10).indices
-    torch.testing.assert_close(features, negatives.take(hardest))
+    torch.testing.assert_close(features, torch.cat([positives.take(chosen), negatives.take(hardest)]))
     torch.testing.assert_close(first_outputs, torch.relu(learner.head.layers[0](features)).detach())
 
 
 def test_outputs_known_from_mining_give_the_same_gradients():
     rows = torch.randn(16, 20, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
     labels = torch.tensor([1] * 6 + [0] * 10)
-    known = make_head().scores_and_first_outputs(rows[6:])[1]
+    known = make_head().first_outputs(rows)
     (fresh, loss), (reused, same_loss) = (
         make_head(dropout=0.5).gradients(rows, labels, given) for given in (None, known)
     )

@@ -191,6 +191,25 @@ def test_a_layer_of_long_rows_equals_the_naive_algorithm(decay):
     torch.testing.assert_close(learner.inverses[0].precondition(g), g @ naive.inverses[0], rtol=1e-9, atol=1e-9)
 
 
+def test_single_precision_follows_double_precision_for_many_stages():
+    """With sizes at which products go to oneDNN, delta as it is by default, and what is carried from stage to stage."""
+    learners = []
+    for dtype in (torch.float64, torch.float32):
+        generator = torch.Generator().manual_seed(0)
+        layers = [nn.Linear(a, b).to(dtype) for a, b in ((WIDE, 128), (128, 128), (128, 2))]
+        for layer in layers:
+            layer.weight.data = torch.randn(layer.weight.shape, generator=generator).to(dtype) / 30
+            layer.bias.data.zero_()
+        params = RLSRtmdnetParams(**{**SIZES, "mined_negatives": 10})  # mining could decide by rounding
+        learners.append(RLSHeadLearner(ClassifierHead(layers, 0.0), params, np.random.default_rng(0)))
+    before = weights(learners[0].head)[0]
+    for number in range(25):
+        for learner, dtype in zip(learners, (torch.float64, torch.float32), strict=True):
+            learner.update_regularly(*(SampleSet.whole(each.table.to(dtype)) for each in make_samples(number, WIDE)))
+    exact, single = (weights(learner.head)[0] for learner in learners)
+    assert torch.linalg.vector_norm(single - exact) < 1e-4 * torch.linalg.vector_norm(exact - before)
+
+
 @pytest.mark.parametrize("budget", [None, 0.25])
 def test_samples_that_stay_in_memory_are_learnt_from_as_new_ones_are(budget):
     """Their coordinates are kept between stages, while others are overwritten and P runs out of room."""

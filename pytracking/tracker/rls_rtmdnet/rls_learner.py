@@ -4,7 +4,7 @@ from __future__ import annotations
 import torch
 
 from pytracking.tracker.rls_rtmdnet.params import RLSRtmdnetParams
-from pytracking.tracker.rls_rtmdnet.span_coordinates import SpanStage
+from pytracking.tracker.rls_rtmdnet.span_coordinates import SpanMatrix, SpanStage
 from pytracking.tracker.rtmdnet.descent import LayerStep, Momentum, PlainDescent, clip_together
 from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import ClassifierHead, LayerGradient
@@ -72,28 +72,30 @@ class RLSDescent(PlainDescent):
         ]
         self._before: list[InverseCorrelation] = []
         self._span: SpanStage | None = None  # the first layer, where it is in coordinates of its own
+        self._left: SpanMatrix | None = None  # the first layer as the last such stage left it
 
     def begin_stage(self, momentum: Momentum, samples: list[SampleSet], mini_batches: int) -> list[SampleSet]:
-        self.momentum = momentum
         self._before = [inverse.snapshot() for inverse in self.inverses]
         first = self.inverses[0]
         direct = self.params.clip == "before" or first.dim <= SMALL_DIM or not first.only_appends(mini_batches)
         # The rank comes last: on an accelerator it is a wait, and there P never only appends.
         if direct or first.rank < mini_batches:
+            self._left = None
             for each in samples:
                 each.derived.forget()  # coordinates in a Q that may now change
-            return samples
-        self._span = SpanStage(self.layers[0], momentum.sums[0], first.factors(), mini_batches)
+            return super().begin_stage(momentum, samples, mini_batches)
+        self.momentum = momentum
+        self._span = SpanStage(self.layers[0], self._left, momentum, first.factors(), mini_batches)
         self.head.layers = [self._span.layer, *self.layers[1:]]
         return [self._span.with_coordinates(each) for each in samples]
 
     def end_stage(self) -> None:
         if self._span is not None:
-            self._span.finish(self.momentum.sums[0])
+            self._left = self._span.finish()
             self._span, self.head.layers = None, self.layers
 
     def abandon_stage(self) -> None:
-        self.inverses = self._before
+        self.inverses, self._left = self._before, None
 
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient]) -> list[LayerStep]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -63,6 +64,7 @@ class Momentum:
         self.layers = layers
         self.kept = kept
         self._sums: list[LayerStep] = []
+        self.first: SumInParts | None = None  # the first layer's sum, where the last stage left it in another form
 
     @property
     def sums(self) -> list[LayerStep]:
@@ -71,9 +73,22 @@ class Momentum:
             self._sums = [LayerStep.zeros(layer) for layer in self.layers]
         return self._sums
 
+    def write_out(self) -> None:
+        """Makes the first layer's sum a plain matrix again."""
+        if self.first is not None:
+            self.sums[0].whole.copy_(self.first.total())
+            self.first = None
+
     def reset(self) -> None:
         """Forgets all steps taken."""
-        self._sums = []
+        self._sums, self.first = [], None
+
+
+class SumInParts(Protocol):
+    """A matrix that is kept as something else."""
+
+    def total(self) -> Tensor:
+        """The matrix, (o, d + 1)."""
 
 
 class PlainDescent:
@@ -86,6 +101,7 @@ class PlainDescent:
 
     def begin_stage(self, momentum: Momentum, samples: list[SampleSet], mini_batches: int) -> list[SampleSet]:
         """Called before the first mini-batch of a stage; the samples as this stage's mini-batches take them."""
+        momentum.write_out()
         self.momentum = momentum
         return samples
 

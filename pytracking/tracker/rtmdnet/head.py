@@ -44,15 +44,19 @@ class ClassifierHead:
 
     def scores(self, features: Tensor) -> Tensor:
         """Each sample's target logit (n,), without dropout."""
-        return self.scores_and_first_outputs(features)[0]
+        return self.scores_of(self.first_outputs(features))
 
     @torch.no_grad()
-    def scores_and_first_outputs(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Each sample's target logit (n,), without dropout, and the rectified outputs of the first layer (n, o)."""
-        first = hidden = torch.relu_(outputs_of(self.layers[0], features))
+    def first_outputs(self, features: Tensor) -> Tensor:
+        """Rectified outputs of the first layer, (n, o)."""
+        return torch.relu_(outputs_of(self.layers[0], features))
+
+    @torch.no_grad()
+    def scores_of(self, hidden: Tensor) -> Tensor:
+        """The same as ``scores``, from the first layer's rectified outputs (n, o)."""
         for layer in self.layers[1:-1]:
             hidden = torch.relu_(outputs_of(layer, hidden))
-        return torch.addmv(self.layers[-1].bias[1], hidden, self.layers[-1].weight[1]), first
+        return torch.addmv(self.layers[-1].bias[1], hidden, self.layers[-1].weight[1])
 
     @torch.no_grad()
     def logits(self, features: Tensor) -> Tensor:
@@ -70,7 +74,7 @@ class ClassifierHead:
         Args:
             features: (b, d).
             labels: 1 for the target, 0 for the background, int64 (b,).
-            known: rectified outputs of the first layer for the last rows, where they have been computed already.
+            known: the first layer's rectified outputs, where they have been computed already.
 
         Returns:
             The gradient of each layer, first layer first, and the mean cross entropy.
@@ -83,7 +87,7 @@ class ClassifierHead:
             kept.append(hidden if mask is None else hidden * mask)
             masks.append(mask)
             if number == 0 and known is not None:
-                hidden = torch.cat([torch.relu_(outputs_of(layer, features[: len(features) - len(known)])), known])
+                hidden = known
                 continue
             hidden = outputs_of(layer, kept[-1])
             if number < len(self.layers) - 1:

@@ -57,7 +57,7 @@ class HeadLearner:
         self._initial, self._regular, self._occasional = (Momentum(head.layers, params.momentum) for _ in range(3))
         if params.shared_momentum:
             self._occasional = self._regular
-        self._candidates: Tensor | None = None  # memory for the negatives offered
+        self._candidates: Tensor | None = None  # memory for a mini-batch's positives and the negatives offered
 
     def _regular_descent(self) -> PlainDescent:
         return self._plain
@@ -101,10 +101,9 @@ class HeadLearner:
         self.guard.begin_stage()
         positives, negatives = stage.descent.begin_stage(stage.momentum, [positives, negatives], stage.iterations)
         for chosen, offered in zip(positive_order.split(batch[0]), negative_order.split(batch[1]), strict=True):
-            target = positives.take(chosen.to(device))
-            background, known = self.hardest(negatives, offered.to(device))
-            labels = (torch.arange(len(target) + len(background), device=device) < len(target)).long()
-            gradients, loss = self.head.gradients(torch.cat([target, background]), labels, known)
+            features, known = self.mini_batch(positives, chosen.to(device), negatives, offered.to(device))
+            labels = (torch.arange(len(features), device=device) < len(chosen)).long()
+            gradients, loss = self.head.gradients(features, labels, known)
             sound = self.guard.is_sound(gradients, loss)
             if not sound:
                 break
@@ -129,18 +128,24 @@ class HeadLearner:
             order += [self.rng.permutation(count) for _ in range((wanted - 1) // count)]
         return [torch.from_numpy(np.concatenate(order)[:wanted]) for order, wanted in zip(orders, visits, strict=True)]
 
-    def hardest(self, negatives: SampleSet, offered: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The offered negatives that look most like the target.
+    def mini_batch(
+        self, positives: SampleSet, chosen: Tensor, negatives: SampleSet, offered: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
+        """The chosen positives and, after them, the offered negatives that look most like the target.
 
         Returns:
             Their features (b, d), and the first layer's outputs (b, o) if finding them gave these.
         """
-        candidates = negatives.take(offered, self._room_for(len(offered), negatives))
-        if len(offered) <= self.params.batch_negatives:
+        count, most = len(chosen), self.params.batch_negatives
+        candidates = self._room_for(count + len(offered), negatives)
+        positives.take(chosen, candidates[:count])
+        negatives.take(offered, candidates[count:])
+        if len(offered) <= most:
             return candidates, None
-        scores, first_outputs = self.head.scores_and_first_outputs(candidates)
-        hardest = scores.topk(self.params.batch_negatives).indices
-        return candidates.index_select(0, hardest), first_outputs.index_select(0, hardest)
+        first_outputs = self.head.first_outputs(candidates)
+        hardest = self.head.scores_of(first_outputs[count:]).topk(most).indices
+        taken = torch.cat([torch.arange(count, device=hardest.device), hardest + count])
+        return candidates.index_select(0, taken), first_outputs.index_select(0, taken)
 
     def _room_for(self, count: int, samples: SampleSet) -> Tensor:
         """Memory for candidates: allocating it for every mini-batch takes longer than filling it."""
