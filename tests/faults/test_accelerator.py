@@ -101,7 +101,7 @@ def test_roi_sampling_waits_only_for_the_size_of_dense_boxes(kind):
 # ----------------------------------------------------------------------------------------------------------- trackers
 
 IMAGE = np.random.default_rng(0).integers(0, 255, (240, 320, 3), dtype=np.uint8)
-QUICK = {"image_sample_size": 128, "train_skipping": 2, "engine": "torch", "sample_memory_size": 40}
+QUICK = {"image_sample_size": 128, "train_skipping": 2, "early_frames": 0, "engine": "torch", "sample_memory_size": 40}
 
 
 def dimp_tracker(name: str, **changes):

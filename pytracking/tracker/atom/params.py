@@ -39,6 +39,7 @@ ATOM: dict[str, Any] = {
     "augmentation": MANY_ROTATIONS,
     "sample_memory_size": 250,
     "train_skipping": 10,
+    "early_frames": 0,
     "update_when_lost": True,
     "net_opt_update_iter": 5,
     "net_opt_hn_iter": 5,

@@ -156,6 +156,7 @@ _VOT = {
     "learning_rate": 0.0075,
     "init_samples_minimum_weight": 0.0,
     "train_skipping": 10,
+    "early_frames": 0,
     "window_output": True,
     "perform_hn_without_windowing": True,
     "target_not_found_threshold": 0.0,
