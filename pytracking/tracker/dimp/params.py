@@ -192,6 +192,7 @@ LOG_DENSITY_BOXES: dict[str, Any] = {
 }
 PRDIMP18: dict[str, Any] = LOG_DENSITY_BOXES | {
     "weights": "prdimp18.pth.tar",
+    "early_frames": 0,
     "objective": "density",
     "score_preprocess": "softmax",
     "target_not_found_threshold": 0.04,  # probability
@@ -202,7 +203,7 @@ PRDIMP_CURVATURE = 0.08
 # A larger search area, which is kept inside the frame where possible.
 _WIDE_SEARCH = {"image_sample_size": 352, "search_area_scale": 6.0, "border_mode": "inside_major"}
 PRDIMP50: dict[str, Any] = PRDIMP18 | _WIDE_SEARCH | {"weights": "prdimp50.pth.tar"}
-SUPER_DIMP: dict[str, Any] = LOG_DENSITY_BOXES | _WIDE_SEARCH | {"weights": "super_dimp.pth.tar"}
+SUPER_DIMP: dict[str, Any] = LOG_DENSITY_BOXES | _WIDE_SEARCH | {"weights": "super_dimp.pth.tar", "early_frames": 0}
 PRDIMP50_VOT18: dict[str, Any] = VOT18 | LOG_DENSITY_BOXES | {
     "weights": "prdimp50.pth.tar",
     "objective": "density",
