@@ -7,6 +7,7 @@ from dataclasses import fields
 
 import pytest
 
+from pytracking.tracker.base import with_recommendations
 from pytracking.tracker.dimp.params import FEW_SAMPLES, MANY_ROTATIONS, DimpParams
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
@@ -101,3 +102,12 @@ def test_bgd_differs_from_rls_in_the_learner_alone(rls: str, bgd: str) -> None:
     assert {name: getattr(one, name) for name in fields} == {name: getattr(other, name) for name in fields}
     stated = set(other.provenance) - {"learner"}
     assert set(one.provenance) == stated, "a network's recommendation must reach both or none"
+
+
+@pytest.mark.parametrize(
+    ("name", "frames"),
+    [("rls_dimp.default", 20), ("dimp.bgd", 20), ("dimp.default", 20), ("dimp.dimp50_vot18", 0), ("rls_dimp.vot19", 0),
+     ("rls_dimp.prdimp50", 0), ("dimp.super_dimp_bgd", 0), ("atom.default", 0)],
+)  # fmt: skip
+def test_early_frames_are_for_files_without_a_schedule_of_their_own(name: str, frames: int) -> None:
+    assert with_recommendations(load(name), {"early_frames": 20}).early_frames == frames
