@@ -23,10 +23,10 @@ class Tracker:
         self.pos, self.size, side = np.array([y + (h - 1) / 2, x + (w - 1) / 2]), np.array([h, w]), self.set["side"]
         self.scale = self.set["search_area"] * np.sqrt(h * w) / side
         self.base, middle = self.size / self.scale, slice(side // 2, side // 2 + side)
-        wide = self.cut(image, np.round(self.pos), self.scale, 2 * side)[0]
+        wide, seen, zoom = self.cut(image, np.round(self.pos), self.scale, 2 * side)
         features, initial = self.run("features", images=wide[:, :, middle, middle])[-2:]
-        centre = (self.pos - np.round(self.pos)) / self.scale + side / 2
-        (self.filter,) = self.run("learn", features=features, initial=initial, centre=centre, size=self.base)
+        centre = (self.pos - seen) / zoom + side / 2
+        (self.filter,) = self.run("learn", features=features, initial=initial, centre=centre, size=self.size / zoom)
 
     def run(self, name, **inputs):
         floats = {key: value.astype(np.float32) if value.dtype == float else value for key, value in inputs.items()}
@@ -53,13 +53,15 @@ class Tracker:
 
     def cut(self, image, centre, scale, side):
         """A patch for the network, where its middle is, and image pixels for each of its pixels; edges are repeated."""
-        step, pixel = max(int(scale - 0.1), 1), np.trunc(centre).astype(int)
-        thin, pixel = image[pixel[0] % step :: step, pixel[1] % step :: step], pixel // step
-        length = max(round(float(np.float32(scale) * np.float32(side)) / step), 2)
-        first, last = pixel - (length - 1) / 2, pixel + length / 2 + 1
-        rows, columns = (np.clip(np.arange(int(first[a]), int(last[a])), 0, thin.shape[a] - 1) for a in (0, 1))
-        (patch,) = self.run("patch", crop=thin[rows][:, columns], side=np.array([side, side]))
-        return patch, (step * (first + last) - 1) / 2, step * np.sqrt(np.prod(last - first)) / side
+        step = max(round(0.8 * float(scale)), 1)  # large targets: whole pixels are averaged first
+        length = step * max(round(float(np.float32(scale) * np.float32(side)) / step), 2)
+        first = np.round(centre + 0.5 - length / 2).astype(int)
+        rows, columns = (np.clip(np.arange(at, at + length), 0, image.shape[a] - 1) for a, at in enumerate(first))
+        crop = image[rows][:, columns]
+        if step > 1:
+            crop = crop.reshape(length // step, step, length // step, step, 3).mean((1, 3)).round().astype(np.uint8)
+        (patch,) = self.run("patch", crop=crop, side=np.array([side, side]))
+        return patch, first + (length - 1) / 2, length / side
 
 
 def top(line, index, limit=0.5):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import torch
 
@@ -77,7 +77,19 @@ def _with_overrides(params: TrackerParams, label: str, overrides: dict[str, Any]
         present = getattr(params, name)
         if isinstance(value, str) and isinstance(present, (int, float)):
             raise UserError(f"{label}: {name} must be a number (or True or False), as {present!r} is; got {value!r}")
+        choices = _choices(params, name)
+        if choices and value not in choices:
+            raise UserError(f"{label}: {name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
     return with_values(params, overrides, "user")
+
+
+def _choices(params: TrackerParams, name: str) -> tuple[Any, ...]:
+    """The values that a parameter can have, where its annotation lists them."""
+    try:
+        kind = get_type_hints(type(params))[name]
+    except NameError:  # annotations of somebody's own tracker that cannot be looked up
+        return ()
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def parameter_values(params: Any) -> dict[str, Any]:

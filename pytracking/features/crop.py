@@ -1,4 +1,4 @@
-"""Cutting a patch out of a frame, and knowing exactly where it came from.
+"""Cutting a patch out of a frame, with its exact position.
 
 Two conventions exist for the corners of a crop of ``n`` pixels around a pixel ``c``, and trackers built on them differ
 by up to half a pixel per frame:
@@ -6,6 +6,11 @@ by up to half a pixel per frame:
 * ``"new"`` (current pytracking on torch 2): ``c - (n - 1) / 2 .. c + n / 2 + 1`` with true division. The corners carry
   halves; the pixels that are read start and end at the corners truncated toward zero.
 * ``"rls"`` (the released RLS-DiMP code): the same with floored division, so the corners are whole pixels.
+
+In both, what a patch shows lies up to half a pixel from where the corners say, and more where it is thinned out; what
+networks learn from such patches makes up for it. The third is for those trained on exact crops (``ltr.data.crops``):
+
+* ``"exact"``: corners are whole pixels, and the patch shows just what lies between them.
 """
 from __future__ import annotations
 
@@ -17,10 +22,11 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-Convention = Literal["new", "rls"]
+Convention = Literal["new", "rls", "exact"]
 BorderMode = Literal["replicate", "inside", "inside_major"]
 
-CONVENTIONS: tuple[str, ...] = ("new", "rls")
+AVERAGED = 0.8  # of a patch pixel is averaged first in exact patches; what is resized is then less than twice as fine
+CONVENTIONS: tuple[str, ...] = ("new", "rls")  # of published trackers; "exact" is ours
 BORDER_MODES: tuple[str, ...] = ("replicate", "inside", "inside_major")
 
 
@@ -75,7 +81,7 @@ def sample_rectangle(
 
     Args:
         image: (h, w, 3) of any type.
-        center: (y, x) in the frame; its fraction is dropped.
+        center: (y, x) in the frame; its fraction is dropped; ``exact`` takes the nearest corner.
         size: (h, w) in frame pixels, float32.
         output_size: (h, w) of the patch, int64; None leaves the pixels as they are.
         convention: how the corners are rounded, see the module's text.
@@ -86,13 +92,23 @@ def sample_rectangle(
         fast: resize with OpenCV where the device is a CPU: a seventh of torch's time, and closer to the exact numbers,
             since torch rounds the coordinates to single precision; the pixels (0..255) differ by less than 0.01.
     """
-    if convention not in CONVENTIONS or border not in BORDER_MODES:
-        known = f"convention is one of {CONVENTIONS}, border one of {BORDER_MODES}"
+    if convention not in (*CONVENTIONS, "exact") or border not in BORDER_MODES:
+        known = f"convention is one of {(*CONVENTIONS, 'exact')}, border one of {BORDER_MODES}"
         raise ValueError(f"{known}; got {convention!r}, {border!r}")
     if border != "replicate":
         size = _shrink_to_fit(size, image.shape[:2], border, max_scale_change)
-    # Large crops are thinned out before they are resized, so that the resizing never reads more than 2x2 of its input.
-    step = 1 if output_size is None else max(int(np.min(size / output_size) - 0.1), 1)
+    zoom = 1.0 if output_size is None else float(np.min(size / output_size))
+    read = _read_exactly if convention == "exact" else _read_as_published
+    pixels, crop = read(image, center, size, zoom, convention, border)
+    patch = _resize(pixels, np.array(pixels.shape[:2]) if output_size is None else output_size, device, fast)
+    return patch, crop
+
+
+def _read_as_published(
+    image: np.ndarray, center: np.ndarray, size: np.ndarray, zoom: float, convention: Convention, border: BorderMode
+) -> tuple[np.ndarray, Crop]:
+    # Large crops are subsampled before they are resized, so that resizing never reads more than 2x2 input pixels.
+    step = max(int(zoom - 0.1), 1)
     pixel = np.trunc(center).astype(np.int64)
     phase = pixel % step
     pixel = (pixel - phase) // step  # position in the thinned image
@@ -100,9 +116,23 @@ def sample_rectangle(
     top_left, bottom_right = _corners(pixel, np.maximum(np.round(size / step), 2), convention)
     if border != "replicate":
         top_left, bottom_right = _move_inside(top_left, bottom_right, grid)
-    pixels = _read(image, top_left, bottom_right, phase, step, grid)
-    patch = _resize(pixels, np.array(pixels.shape[:2]) if output_size is None else output_size, device, fast)
-    return patch, Crop(step * top_left, step * bottom_right)
+    return _read(image, top_left, bottom_right, phase, step, grid), Crop(step * top_left, step * bottom_right)
+
+
+def _read_exactly(
+    image: np.ndarray, center: np.ndarray, size: np.ndarray, zoom: float, _: Convention, border: BorderMode
+) -> tuple[np.ndarray, Crop]:
+    # Of large crops whole areas are averaged before they are resized.
+    area = max(round(AVERAGED * zoom), 1)
+    cells = np.maximum(np.round(size / area), 2)
+    top_left = np.round(np.asarray(center, float) + 0.5 - cells * area / 2)  # indices count from a pixel's middle
+    bottom_right = top_left + cells * area
+    if border != "replicate":
+        top_left, bottom_right = _move_inside(top_left, bottom_right, np.array(image.shape[:2]))
+    pixels = _read(image, top_left, bottom_right, np.zeros(2, int), 1, np.array(image.shape[:2]))
+    if area > 1:
+        pixels = cv2.resize(pixels, cells[::-1].astype(int).tolist(), interpolation=cv2.INTER_AREA)
+    return pixels, Crop(top_left, bottom_right)
 
 
 def _shrink_to_fit(
@@ -126,7 +156,7 @@ def _move_inside(
 ) -> tuple[np.ndarray, np.ndarray]:
     shift = np.maximum(-top_left, 0) - np.maximum(bottom_right - image_size, 0)
     top_left, bottom_right = top_left + shift, bottom_right + shift
-    # What is still larger than the image hangs over by the same whole number of pixels on either side.
+    # A crop still larger than the image extends beyond it by the same whole number of pixels on both sides.
     overhang = (np.maximum(-top_left, 0) + np.maximum(bottom_right - image_size, 0)) // 2
     shift = np.where(overhang > 0, -top_left - overhang, 0)
     return top_left + shift, bottom_right + shift

@@ -9,8 +9,8 @@ from pytracking.features.crop import Convention
 
 
 def hann1d(size: int, *, convention: Convention = "new") -> torch.Tensor:
-    """A cosine window (size,) without zeros; symmetric in ``new``, one sample short of it in ``rls``."""
-    period = size + (1 if convention == "new" else 2)
+    """A cosine window (size,) without zeros; one sample short of symmetric in ``rls``, symmetric else."""
+    period = size + (2 if convention == "rls" else 1)
     return 0.5 * (1 - torch.cos(2 * math.pi / period * torch.arange(1, size + 1)))
 
 

@@ -1,4 +1,4 @@
-"""What every tracker offers, and the parameters every tracker has."""
+"""The interface and the parameters of every tracker."""
 from __future__ import annotations
 
 import warnings
@@ -12,12 +12,12 @@ import numpy as np
 
 
 def compared(default: Any) -> Any:
-    """A field in which compared trackers differ: if a network could choose it, they would differ by the network."""
+    """A field in which compared trackers differ, so networks may not recommend it: they would change the comparison."""
     return field(default=default, metadata={"recommended": False})
 
 
 class _NotesWhatIsStated(type):
-    """Makes parameters that know which of their values were given by name, whatever these values are."""
+    """Records which parameters were given by name, whatever their values."""
 
     def __call__(cls, *arguments: Any, **given: Any) -> Any:
         params = super().__call__(*arguments, **given)
@@ -101,7 +101,7 @@ class RejectedUpdates:
         self.count = 0
 
     def add(self, reason: str) -> None:
-        """One more; ``reason`` says what was refused and why."""
+        """Counts one; ``reason`` says what was refused and why."""
         self.count += 1
         if self.count == 1:
             warnings.warn(
@@ -120,7 +120,7 @@ class BaseTracker:
 
     needs_ground_truth = False  # True: info["ground_truth"] of the first frame holds the boxes of all frames
 
-    visdom: Any = None  # trackers written for pytracking ask for it; here it is never there
+    visdom: Any = None  # read by trackers written for pytracking; never set here
 
     computing: Mapping[str, Any] = MappingProxyType({})  # for records: engine and threads, where there is a choice
 
@@ -145,7 +145,7 @@ class BaseTracker:
         return False
 
     def settle(self) -> None:
-        """Waits for whatever the tracker still computes beside the program; raises what went wrong there."""
+        """Waits for work that the tracker still does in the background, and raises its errors."""
         return
 
     def another(self) -> BaseTracker:

@@ -81,6 +81,16 @@ def test_gradient_and_curvature(loss: str, seed: int, kernel: int) -> None:
     torch.testing.assert_close(problem.curvature(direction, scores)[0], along)
 
 
+@losses
+def test_chosen_samples_have_the_loss_that_each_has_alone(loss: str) -> None:
+    problem, filters = make_problem(loss, 0)
+    chosen = problem.samples(torch.tensor([2, 0]))
+    scores = chosen.scores(filters)
+    alone = [problem.sample(index) for index in (2, 0)]
+    torch.testing.assert_close(scores, torch.cat([one.scores(filters) for one in alone], 1))
+    torch.testing.assert_close(chosen.data_loss(scores), sum(one.data_loss(one.scores(filters)) for one in alone))
+
+
 @pytest.mark.parametrize("loss", ["density", "density_extra"])
 @few
 @given(seed=seeds, kernel=kernels)

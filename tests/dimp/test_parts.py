@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from ltr.models.inference import prepare_for_inference
 from ltr.models.tracking.dimpnet import dimpnet50, dimpnet_mobile
 from pytracking.features.augmentation import Augmentation, crop_middle, dropout_copies, identity
-from pytracking.features.crop import CONVENTIONS, sample_patch
 from pytracking.tracker.dimp.first_frame import plan_augmentations, sample_first_frame
 from pytracking.tracker.dimp.geometry import PatchFrame, TargetState
 from pytracking.tracker.dimp.params import FEW_SAMPLES, MANY_ROTATIONS, AugmentationParams, DimpParams
@@ -20,70 +19,6 @@ from pytracking.tracker.dimp.refinement import best_mean, climb, damped, jittere
 from pytracking.tracker.dimp.sample_memory import SampleMemory
 
 some = settings(max_examples=25, deadline=None)
-
-
-def ramp(height: int = 60, width: int = 80) -> np.ndarray:
-    """An image whose red channel is x and whose green channel is y."""
-    y, x = np.mgrid[:height, :width]
-    return np.stack([x, y, np.zeros_like(x)], axis=2).astype(np.uint8)
-
-
-@some
-@given(
-    st.floats(-20, 80), st.floats(-20, 100), st.floats(0.2, 6), st.integers(8, 40), st.sampled_from(CONVENTIONS)
-)
-def test_a_patch_shows_the_pixels_at_its_coordinates(y, x, scale, out, convention) -> None:
-    patch, crop = sample_patch(ramp(), np.array([y, x]), scale, (out, out), convention=convention)
-    assert patch.shape == (1, 3, out, out)
-    assert torch.isfinite(patch).all() and float(patch.max()) <= 80
-    size = crop.bottom_right - crop.top_left
-    # The size is rounded to whole thinned pixels, of which "new" makes half a one more.
-    step = max(int(scale - 0.1), 1)
-    assert np.all(np.abs(size - scale * out) <= step + 1e-6)
-    assert np.all(np.abs(crop.center - np.trunc([y, x])) <= 1.5 * step)
-    if step == 1:  # then each patch pixel's colour is its place in the image, as far as there is one
-        for channel, axis, side in ((0, 1, 80), (1, 0, 60)):
-            first, last = int(crop.top_left[axis]), int(crop.bottom_right[axis])
-            shown = np.clip(np.arange(first, last), 0, side - 1).astype(np.float64)
-            line = patch[0, channel].mean(dim=axis - 1)
-            ends = np.array([line[0], line[-1]])
-            assert np.all(np.abs(ends - shown[[0, -1]]) <= max(scale, 1))
-
-
-def test_a_patch_inside_the_image_at_scale_one_is_a_slice() -> None:
-    image = np.random.default_rng(0).integers(0, 255, (60, 80, 3), dtype=np.uint8)
-    patch, crop = sample_patch(image, np.array([30, 40]), 1.0, (15, 15), convention="rls")
-    top, left = crop.top_left.astype(int)
-    np.testing.assert_array_equal(patch[0].permute(1, 2, 0), image[top : top + 15, left : left + 15])
-    np.testing.assert_array_equal(crop.center, [30, 40])
-
-
-@pytest.mark.parametrize("border", ["inside", "inside_major"])
-@some
-@given(st.floats(-30, 90), st.floats(-30, 110), st.floats(0.5, 3))
-def test_inside_modes_keep_the_patch_in_the_image(border: str, y: float, x: float, scale: float) -> None:
-    _, crop = sample_patch(ramp(), np.array([y, x]), scale, (20, 20), convention="rls", border=border)
-    image_size = np.array([60, 80])
-    step = max(int(scale - 0.1), 1)  # corners are whole pixels of the thinned image
-    before, after = np.maximum(-crop.top_left, 0), np.maximum(crop.bottom_right - image_size, 0)
-    assert np.all(np.abs(before - after) <= 2 * step), "what hangs over must do so evenly"
-    fits = before + after <= 2 * step
-    assert fits.all() if border == "inside" else fits.any()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"image": np.zeros((9, 9), np.uint8)}, "image"),
-        ({"image": np.zeros((9, 9, 3), np.float32)}, "uint8"),
-        ({"convention": "old"}, "convention"),
-        ({"border": "mirror"}, "border"),
-    ],
-)
-def test_sample_patch_names_a_bad_argument(arguments: dict, message: str) -> None:
-    given_arguments = {"image": ramp()} | arguments
-    with pytest.raises(ValueError, match=message):
-        sample_patch(given_arguments.pop("image"), np.array([5, 5]), 1.0, (8, 8), **given_arguments)
 
 
 @given(st.integers(-5, 5), st.integers(-5, 5))
@@ -138,6 +73,14 @@ def test_a_box_comes_back_from_the_patch_half_a_patch_pixel_off(y, x, h, w, scal
     pos, size = frame.target_in_frame(frame.box_in_patch(np.array([y, x]), np.array([h, w])))
     np.testing.assert_allclose(pos - [y, x], 0.5 * scale, atol=1e-9)
     np.testing.assert_allclose(size, [h, w], atol=1e-9)
+
+
+@some
+@given(st.floats(1, 200), st.floats(1, 200), st.floats(2, 90), st.floats(2, 90), st.floats(0.2, 4))
+def test_a_box_comes_back_from_an_exact_patch_where_it_was(y, x, h, w, scale) -> None:
+    frame = PatchFrame(np.array([50.0, 60.0]), scale, np.array([208, 208]), exact=True)
+    pos, size = frame.target_in_frame(frame.box_in_patch(np.array([y, x]), np.array([h, w])))
+    np.testing.assert_allclose([*pos, *size], [y, x, h, w], atol=1e-9)
 
 
 @pytest.mark.parametrize("box", [[0, 0, 0, 5], [0, 0, 5, -1], [np.nan, 0, 5, 5]])

@@ -132,6 +132,8 @@ def test_a_user_wins_over_everybody(eager: str) -> None:
         Tracker("dimp", "bgd", overrides={"train_skiping": 7}).get_parameters()
     with pytest.raises(UserError, match="train_skipping must be a number.*'often'"):
         Tracker("dimp", "bgd", overrides={"train_skipping": "often"}).get_parameters()
+    with pytest.raises(UserError, match="border_mode must be one of 'replicate', .*; got 'mirror'"):
+        Tracker("dimp", "bgd", overrides={"border_mode": "mirror"}).get_parameters()
     with pytest.raises(UnknownParameterError, match="--network"):
         Tracker("dimp", "bgd", overrides={"network_file": "x.pth"}).get_parameters()
 

@@ -89,19 +89,19 @@ def test_boxes_may_wander(setup, path):
         expected, expected_gradient = by_autograd(network, modulation, test, boxes)
         torch.testing.assert_close(overlap, expected, rtol=1e-8, atol=1e-9)
         torch.testing.assert_close(gradient, expected_gradient, rtol=1e-6, atol=1e-8)
-        torch.testing.assert_close(local.iou(boxes), expected, rtol=1e-8, atol=1e-9)
 
 
 def test_nearby_boxes_compute_few_cells(setup):
     network, modulation, test = setup
     local = TargetIoU(network, modulation).at(test)
-    local.iou(torch.tensor([[64.0, 48.0, 16.0, 16.0]], dtype=torch.float64))
+    local.iou_and_gradient(torch.tensor([[64.0, 48.0, 16.0, 16.0]], dtype=torch.float64))
     assert local.bin_weights.windows == (Window(5, 10, 7, 12), Window(2, 6, 3, 7))
 
 
 def test_not_finite_boxes_do_not_crash(setup):
     network, modulation, test = setup
-    overlap = TargetIoU(network, modulation).at(test).iou(torch.full((1, 4), torch.nan, dtype=torch.float64))
+    nowhere = torch.full((1, 4), torch.nan, dtype=torch.float64)
+    overlap, _ = TargetIoU(network, modulation).at(test).iou_and_gradient(nowhere)
     assert overlap.shape == (1,)
 
 
@@ -114,9 +114,9 @@ def test_training_mode_is_refused(setup):
 def test_prepared_network_gives_the_same(setup):
     network, modulation, test = setup
     boxes = torch.tensor(BOXES, dtype=torch.float64)
-    expected = TargetIoU(network, modulation).at(test).iou(boxes)
+    expected = TargetIoU(network, modulation).at(test).iou_and_gradient(boxes)[0]
     prepared = prepare_for_inference(copy.deepcopy(network))
-    torch.testing.assert_close(TargetIoU(prepared, modulation).at(test).iou(boxes), expected)
+    torch.testing.assert_close(TargetIoU(prepared, modulation).at(test).iou_and_gradient(boxes)[0], expected)
     torch.testing.assert_close(prepared.predict(modulation, prepared.test_features(test), boxes[None])[0], expected)
 
 

@@ -16,8 +16,19 @@ def _round_channels(channels: float, divisor: int = 8) -> int:
     return rounded + divisor if rounded < 0.9 * channels else rounded
 
 
+class StridedDepthwise(nn.Conv2d):
+    """In single precision on a CPU: the gradient in bfloat16 takes ten times as long, a sixth of a training step."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.device.type != "cpu":
+            return super().forward(x)
+        with torch.autocast("cpu", enabled=False):
+            return super().forward(x.to(self.weight.dtype))
+
+
 def _conv_norm_act(channels_in: int, channels: int, kernel: int, stride: int = 1, groups: int = 1) -> nn.Sequential:
-    conv = nn.Conv2d(channels_in, channels, kernel, stride, kernel // 2, groups=groups, bias=False)
+    kind = StridedDepthwise if stride > 1 and groups > 1 else nn.Conv2d
+    conv = kind(channels_in, channels, kernel, stride, kernel // 2, groups=groups, bias=False)
     return nn.Sequential(conv, nn.BatchNorm2d(channels), nn.ReLU6(inplace=True))
 
 

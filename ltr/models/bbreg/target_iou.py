@@ -86,12 +86,8 @@ class LocalIoU:
         """Of the computation."""
         return self._target.head.dtype
 
-    def iou(self, boxes: Tensor) -> Tensor:
-        """Predicted overlaps (N,) of boxes xywh in pixels (N, 4)."""
-        return self.iou_and_gradient(boxes)[0]
-
     def iou_and_gradient(self, boxes: Tensor) -> tuple[Tensor, Tensor]:
-        """Predicted overlaps (N,) and the gradient of each in its own box, x, y, w, h (N, 4)."""
+        """Predicted overlaps (N,) of boxes xywh in pixels (N, 4), and the gradient of each in its own box (N, 4)."""
         values, gradient = self.values_and_gradient(boxes.detach().cpu().numpy())
         return torch.from_numpy(values).to(self._features[0]), torch.from_numpy(gradient).to(self._features[0])
 

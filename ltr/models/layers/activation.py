@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
 
 def softmax_reg(x: Tensor, dim: int, reg: float | None = None) -> Tensor:
@@ -13,14 +12,3 @@ def softmax_reg(x: Tensor, dim: int, reg: float | None = None) -> Tensor:
     shape = list(x.shape)
     shape[dim] = 1
     return torch.softmax(torch.cat([x, x.new_full(shape, float(reg))], dim), dim).narrow(dim, 0, x.shape[dim])
-
-
-class MLU(nn.Module):
-    """The identity above 0, below it ``min_val`` times an exponential that levels off; ``inplace`` has no effect."""
-
-    def __init__(self, min_val: float, inplace: bool = False) -> None:
-        super().__init__()
-        self.min_val = min_val
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.elu(functional.leaky_relu(input, 1 / self.min_val), self.min_val)

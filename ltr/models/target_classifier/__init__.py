@@ -2,7 +2,7 @@
 from ltr.models.target_classifier.classifier import LinearFilterClassifier
 from ltr.models.target_classifier.density import DensityObjective, DensityOptimizer, softmax_over_cells
 from ltr.models.target_classifier.features import InstanceL2Norm, classification_features
-from ltr.models.target_classifier.filter_objective import FilterObjective, SquaredObjective, one_sample
+from ltr.models.target_classifier.filter_objective import FilterObjective, SquaredObjective, of_samples
 from ltr.models.target_classifier.filter_optimizer import FilterOptimizer, OptimizerTrace
 from ltr.models.target_classifier.filtering import apply_filter, correlate_with_residual
 from ltr.models.target_classifier.hinge import HingeOptimizer
@@ -27,6 +27,6 @@ __all__ = [
     "apply_filter",
     "classification_features",
     "correlate_with_residual",
-    "one_sample",
+    "of_samples",
     "softmax_over_cells",
 ]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from ltr.models.target_classifier.filter_objective import FilterObjective, one_sample
+from ltr.models.target_classifier.filter_objective import FilterObjective, of_samples
 from ltr.models.target_classifier.filter_optimizer import FilterOptimizer
 from ltr.models.target_classifier.objective import centre_offsets
 
@@ -99,9 +99,9 @@ class DensityObjective(FilterObjective):
         centred = windows - (mean.flatten() @ windows)
         return centred.mul_((self.sample_weight * probabilities).sqrt().flatten()[:, None])
 
-    def sample(self, index: int) -> DensityObjective:
+    def samples(self, chosen: slice | Tensor) -> DensityObjective:
         values = (self.features, self.label, self.sample_weight)
-        features, label, weight = (one_sample(value, index) for value in values)
+        features, label, weight = (of_samples(value, chosen) for value in values)
         return DensityObjective(features, label, weight, self.regularisation, self.extra_logit)
 
 

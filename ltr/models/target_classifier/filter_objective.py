@@ -51,8 +51,12 @@ class FilterObjective(ABC):
         """
 
     @abstractmethod
+    def samples(self, chosen: slice | Tensor) -> FilterObjective:
+        """The problem of some samples alone: of a slice without copies, or of indices (n,)."""
+
     def sample(self, index: int) -> FilterObjective:
         """The problem of one sample alone, without copies."""
+        return self.samples(slice(index, index + 1))
 
     def scores(self, filters: Tensor) -> Tensor:
         """s (S, N, H', W') of filters (S, C, k, k). Linear in the filters."""
@@ -132,6 +136,6 @@ class SquaredObjective(FilterObjective):
         return self.weight.expand_as(scores)
 
 
-def one_sample(values: Tensor, index: int) -> Tensor:
-    """Sample ``index`` of values (S, N, …), kept as a dimension; values that all samples share stay."""
-    return values[:, index : index + 1] if values.shape[1] > 1 else values
+def of_samples(values: Tensor, chosen: slice | Tensor) -> Tensor:
+    """The chosen samples' part of values (S, N, …); values that all samples share stay."""
+    return values[:, chosen] if values.shape[1] > 1 else values

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 import torch
 from torch import Tensor
 
-from ltr.models.target_classifier.filter_objective import SquaredObjective, one_sample
+from ltr.models.target_classifier.filter_objective import SquaredObjective, of_samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,12 @@ class TargetObjective(SquaredObjective):
     root_sample_weight: Tensor  # square roots of the samples' weights (S, N, 1, 1)
     regularisation: Tensor  # (1,) reg
     weight: Tensor = field(init=False)  # v (S, N, H', W')
+    _slopes: tuple[Tensor, Tensor] = field(init=False)  # (1 + m)/2 and (1 - m)/2
 
     def __post_init__(self) -> None:
         self.weight = self.root_sample_weight * self.maps.spatial_weight
+        half = 0.5 * self.maps.mask
+        self._slopes = 0.5 + half, 0.5 - half
 
     @property
     def label(self) -> Tensor:
@@ -56,11 +59,16 @@ class TargetObjective(SquaredObjective):
 
     def activation(self, scores: Tensor) -> Tensor:
         """act(s)."""
-        return 0.5 * ((1 - self.mask) * scores.abs() + (1 + self.mask) * scores)
+        return self.derivative(scores) * scores
 
     def derivative(self, scores: Tensor) -> Tensor:
         """act'(s), with (1 + m)/2 at s = 0."""
-        return 0.5 * ((1 - self.mask) * scores.sign() + (1 + self.mask))
+        middle, change = self._slopes
+        return torch.addcmul(middle, change, scores.sign())
+
+    def score_gradient(self, scores: Tensor) -> Tensor:
+        slope = self.derivative(scores)
+        return slope * self.weight.square() * (slope * scores - self.label)
 
     def curvature(self, direction: Tensor, scores: Tensor, direction_scores: Tensor | None = None) -> Tensor:
         # The squares of the moved residuals, as published: the general product rounds differently, and steepest descent
@@ -70,10 +78,10 @@ class TargetObjective(SquaredObjective):
         moved = self.derivative(scores) * self.weight * direction_scores
         return moved.square().sum((1, 2, 3)) + self.regularisation * direction.square().sum((1, 2, 3))
 
-    def sample(self, index: int) -> TargetObjective:
-        maps = ObjectiveMaps(*(one_sample(getattr(self.maps, each.name), index) for each in fields(ObjectiveMaps)))
-        root = one_sample(self.root_sample_weight, index)
-        return TargetObjective(one_sample(self.features, index), maps, root, self.regularisation)
+    def samples(self, chosen: slice | Tensor) -> TargetObjective:
+        maps = ObjectiveMaps(*(of_samples(getattr(self.maps, each.name), chosen) for each in fields(ObjectiveMaps)))
+        root = of_samples(self.root_sample_weight, chosen)
+        return TargetObjective(of_samples(self.features, chosen), maps, root, self.regularisation)
 
 
 def centre_distance(boxes: Tensor, size: tuple[int, int], filter_size: int, feature_stride: int) -> Tensor:
@@ -109,7 +117,7 @@ def interpolate_bins(table: Tensor, position: Tensor) -> Tensor:
     """
     last = table.shape[1] - 1
     clamped = position.clamp(0, last)
-    lower = clamped.floor().clamp(max=last - 1)
-    fraction = clamped - lower
-    index = lower.long()
-    return table[:, index] * (1 - fraction) + table[:, index + 1] * fraction
+    lower = clamped.long().clamp(max=last - 1)
+    index = lower.flatten()
+    values, following = (table.index_select(1, each).unflatten(1, position.shape) for each in (index, index + 1))
+    return values + (following - values) * (clamped - lower)

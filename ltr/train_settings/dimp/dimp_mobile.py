@@ -60,6 +60,7 @@ PROCESSING = DimpProcessing(
 TRACKER = {
     "image_sample_size": 208,
     "search_area_scale": 4.0,
+    "crop_convention": "exact",  # as in training: the published convention moves boxes by 2 % of the target
     "num_init_random_boxes": 4,  # five boxes of four steps: less time than ten of five, overlaps within 0.003
     "box_refinement_iter": 4,
     "box_refinement_space": "edges",

@@ -1,4 +1,4 @@
-"""ATOM (Danelljan et al., 2019): DiMP's predecessor, whose classifier is learnt online alone."""
+"""ATOM (Danelljan et al., 2019): DiMP's predecessor, whose classifier is learnt entirely online."""
 
 
 def get_tracker_class() -> type:

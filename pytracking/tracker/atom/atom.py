@@ -1,4 +1,4 @@
-"""ATOM: the DiMP tracker with a classifier that is learnt online from nothing, and what comes with it."""
+"""ATOM: the DiMP tracker with a classifier that is learnt online from scratch."""
 from __future__ import annotations
 
 import math
@@ -25,7 +25,7 @@ from pytracking.tracker.dimp.localization import Localizer, localizer_for
 
 
 class AtomTracker(DimpTracker):
-    """ATOM; everything that is not here it shares with DiMP.
+    """ATOM; everything else is shared with DiMP.
 
     As published, patches are cut around the position's integer part, but labels, boxes and translations refer to the
     nearest pixel.

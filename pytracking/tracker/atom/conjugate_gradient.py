@@ -25,7 +25,7 @@ class ConjugateGradient:
     Args:
         fletcher_reeves: how a new direction is made conjugate; else Polak and Ribiere's way.
         forget_factor: 0: every system starts with its gradient. Above 0: the last direction is continued in the next
-            system, and counts for the less the smaller the factor.
+            system, with less weight the smaller the factor.
     """
 
     def __init__(self, *, fletcher_reeves: bool, forget_factor: float = 0.0) -> None:

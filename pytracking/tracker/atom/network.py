@@ -1,4 +1,4 @@
-"""Loading ATOM's network, or what another network has of it."""
+"""Loading ATOM's network, or the parts of it in another network."""
 from __future__ import annotations
 
 from pathlib import Path

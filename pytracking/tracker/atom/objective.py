@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ltr.models.target_classifier import SquaredObjective, one_sample
+from ltr.models.target_classifier import SquaredObjective, of_samples
 
 
 def project(features: Tensor, projection: Tensor) -> Tensor:
@@ -58,8 +58,8 @@ class AtomObjective(SquaredObjective):
         missing = 1 - kernel % 2
         return F.pad(maps, (0, missing, 0, missing)) if missing else maps
 
-    def sample(self, index: int) -> AtomObjective:
-        features, label, weight = (one_sample(values, index) for values in (self.features, self.label, self.weight))
+    def samples(self, chosen: slice | Tensor) -> AtomObjective:
+        features, label, weight = (of_samples(values, chosen) for values in (self.features, self.label, self.weight))
         return AtomObjective(features, label, weight, self.regularisation, self.slope_length)
 
 
@@ -91,7 +91,7 @@ class JointObjective:
         return problem.loss(filters, problem.scores(filters)) + self.projection_reg * projection.square().sum()
 
     def precondition(self, vector: Tensor, filter_count: int) -> Tensor:
-        """A vector over the regularisation of each part, which is what is left of the curvature far from the data."""
+        """A vector divided by each part's regularisation, which is all the curvature far from the data."""
         return torch.cat([vector[:filter_count] / self.filter_reg, vector[filter_count:] / self.projection_reg])
 
 

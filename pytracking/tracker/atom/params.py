@@ -1,4 +1,4 @@
-"""ATOM's parameters: DiMP's, and those of the classifier that ATOM learns online from nothing."""
+"""ATOM's parameters: DiMP's, and those of the classifier that ATOM learns online from scratch."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class AtomClassifier:
     init_steps: int = 6  # Gauss-Newton steps on the first frame
     init_iterations: int = 10  # of conjugate gradients in each of them
     fletcher_reeves: bool = False  # of the updates: how directions are made conjugate
-    forgetting_rate: float | None = None  # of the last update's direction; None: forgotten at once
+    forgetting_rate: float | None = None  # of the last update's direction; None: not continued
 
 
 @dataclass(kw_only=True, slots=True)
@@ -44,6 +44,7 @@ ATOM: dict[str, Any] = {
     "net_opt_update_iter": 5,
     "net_opt_hn_iter": 5,
     "displacement_origin": "rls",
+    "crop_convention": "new",
     "box_refinement_undo": True,
 }
 ATOM_VOT: dict[str, Any] = ATOM | {

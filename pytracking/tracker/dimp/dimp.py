@@ -214,7 +214,8 @@ class DimpTracker(LearnsBeside, StagedTracker):
             device=self.device,
             fast=self.network.engine is not None,
         )
-        return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size)
+        exact = params.crop_convention == "exact"
+        return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size, exact)
 
     def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag, part_of_usual: float) -> None:
         state, params = self.state, self.params

@@ -64,7 +64,9 @@ def sample_first_frame(
     wide_size = np.trunc(patch_size * params.augmentation_expansion_factor).astype(int)
     wide_size += (wide_size - patch_size) % 2  # the patch must sit in the middle of the wide one
     where = center if cut_at is None else cut_at
-    wide, _ = sample_patch(image, where, scale, wide_size, convention=params.crop_convention, device=device)
+    wide, crop = sample_patch(image, where, scale, wide_size, convention=params.crop_convention, device=device)
+    if params.crop_convention == "exact":
+        center, scale = crop.center, crop.scale(wide_size)
     box = PatchFrame(center, scale, patch_size).box_in_patch(state.pos, state.size)
     patches, boxes = [], []
     for augmentation in plan:

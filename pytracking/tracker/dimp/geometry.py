@@ -15,6 +15,7 @@ class PatchFrame:
     pos: np.ndarray  # (2,)
     scale: float
     size: np.ndarray  # (2,) of the patch
+    exact: bool = False  # boxes come back from the patch where they were, not half a pixel off as published
 
     def box_in_patch(self, pos: np.ndarray, size: np.ndarray) -> np.ndarray:
         """The box ``[x, y, w, h]`` in the patch of a target at ``pos`` with ``size`` in the frame."""
@@ -26,10 +27,11 @@ class PatchFrame:
     def target_in_frame(self, box: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Position and size in the frame of a box ``[x, y, w, h]`` in the patch, as the IoU-Net returns it.
 
-        Not quite the inverse of :meth:`box_in_patch`: published DiMP trackers take the middle of a refined box at
-        ``x + w / 2``, that of a box on its way into the patch at ``x + (w - 1) / 2``, and networks are tuned with that.
+        Where ``exact`` is not set, not quite the inverse of :meth:`box_in_patch`: published DiMP trackers take the
+        middle of a refined box at ``x + w / 2``, that of a box on its way into the patch at ``x + (w - 1) / 2``, and
+        their networks are tuned with that.
         """
-        center = (box[:2] + box[2:] / 2)[::-1]
+        center = (box[:2] + box[2:] / 2)[::-1] - (0.5 if self.exact else 0.0)
         return (center - (self.size - 1) / 2) * self.scale + self.pos, box[:1:-1] * self.scale
 
 

@@ -34,14 +34,11 @@ class UpdateGuard(RejectedUpdates):
 def find_fault(problem: FilterObjective, filters: Tensor) -> str | None:
     """What is wrong with filters (1, C, k, k) on the problem's heaviest samples, or None."""
     heaviest = problem.sample_weights.topk(min(PROBED_SAMPLES, problem.sample_weights.numel()))
-    loss, empty = torch.zeros((), device=filters.device), torch.zeros((), device=filters.device)
-    for index in heaviest.indices.tolist():
-        probe = problem.sample(index)
-        scores = probe.scores(filters)
-        loss = loss + probe.data_loss(scores).sum()
-        empty = empty + probe.data_loss(torch.zeros_like(scores)).sum()
-    size = filters.square().sum()  # a filter can overflow where the probed features are zero
-    loss, empty, size = torch.stack([loss, empty, size]).tolist()
+    probe = problem.samples(heaviest.indices)
+    scores = probe.scores(filters)
+    size = filters.square().sum((1, 2, 3))  # a filter can overflow where the probed features are zero
+    found = (probe.data_loss(scores), probe.data_loss(torch.zeros_like(scores)), size)  # each (1,)
+    loss, empty, size = torch.cat(found).tolist()
     if not (math.isfinite(loss) and math.isfinite(size)):
         return "it would make the filter infinite or not a number"
     if empty > 0 and loss > LOSS_LIMIT * empty:

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pytracking.features.crop import Convention
 from pytracking.tracker.dimp.params import DimpParams
 
 Flag = Literal["normal", "uncertain", "hard_negative", "not_found"]
@@ -40,7 +39,8 @@ class Localizer:
     hard_negative_threshold: float  # a second peak above this part of the first: worth learning from
     displacement_scale: float  # far from where the target was: this part of half the map
     neighborhood_scale: float  # the second peak is sought outside this many target sizes around the first
-    displacement_origin: Convention = "new"  # displacements count from: the last position (new), the map's middle (rls)
+    #: displacements count from the last position (new) or the map's middle (rls)
+    displacement_origin: Literal["new", "rls"] = "new"
     window: np.ndarray | None = None  # (h, w) multiplied to the scores
     second_peak_without_window: bool = False
     uncertain_threshold: float | None = None  # a lower peak is uncertain whatever the rest

@@ -53,7 +53,7 @@ class DimpParams(TrackerParams):
     search_area_scale: float = 5.0  # side of the patch, target sizes
     border_mode: BorderMode = "replicate"  # what to do where the patch leaves the frame
     patch_max_scale_change: float | None = 1.5  # most that the inside modes shrink a patch
-    crop_convention: Convention = "new"  # rounding of the patch's corners, see pytracking.features.crop
+    crop_convention: Convention = "new"  # where a patch lies, see pytracking.features.crop
 
     # First frame
     augmentation: AugmentationParams = field(default_factory=AugmentationParams)
@@ -89,7 +89,8 @@ class DimpParams(TrackerParams):
     hard_negative_threshold: float = 0.5  # part of the highest score
     displacement_scale: float = 0.8  # half score maps
     target_neighborhood_scale: float = 2.2  # target sizes
-    displacement_origin: Convention = "new"  # displacements count from the last position (new) or the middle (rls)
+    #: displacements count from the last position (new) or the map's middle (rls)
+    displacement_origin: Literal["new", "rls"] = "new"
     uncertain_threshold: float | None = None  # score
     uncertain_part: float | None = None  # of the usual peak: a lower one is uncertain, see confidence.py
     hard_sample_threshold: float | None = None  # score
