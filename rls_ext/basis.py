@@ -1,4 +1,4 @@
-"""An orthonormal basis that grows a row at a time, kept more exactly than the float32 it is read in."""
+"""An orthonormal basis that grows row by row, stored more precisely than the float32 it is read in."""
 from __future__ import annotations
 
 import copy
@@ -85,7 +85,7 @@ class OrthonormalBasis:
 
     @property
     def capacity(self) -> int:
-        """Rows there is room for."""
+        """Rows that fit without new memory."""
         return len(self._high)
 
     @property
@@ -143,7 +143,7 @@ class OrthonormalBasis:
         wide = _buffer(step, self.dim, self.core)
         for share, rows in zip(h.split(step, 1), self.matrix.split(step), strict=True):
             rest.addmm_(share, wide[: len(rows)].copy_(rows), alpha=-1)
-        wide = _buffer(2 * step, self.dim, torch.float32)  # what was wide before is overwritten
+        wide = _buffer(2 * step, self.dim, torch.float32)  # the same memory again
         low: Tensor | None = None
         assert self._low is not None
         for share, rows in zip(along.split(2 * step, 1), self._low[: self.rows].split(2 * step), strict=True):
@@ -233,7 +233,7 @@ class OrthonormalBasis:
 
 
 def bytes_per_row(dim: int, dtype: torch.dtype) -> int:
-    """What a row of a basis for inputs of this length and type takes."""
+    """Bytes that a row of a basis takes, for inputs of this length and type."""
     if dtype == torch.float64:
         return 8 * aligned_length(dim, torch.float64)
     return 4 * aligned_length(dim, torch.float32) + 2 * dim

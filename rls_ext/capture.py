@@ -1,4 +1,4 @@
-"""What one layer saw since the last step: the virtual input of its inputs, and the two factors of its gradient."""
+"""What one layer has seen since the last step: the virtual input, and the two factors of its gradient."""
 from __future__ import annotations
 
 from typing import Any
@@ -48,7 +48,7 @@ class LayerCapture:
         self._deltas: dict[int, Tensor] = {}  # gradient of each forward's output, (b, q), by its number
 
     def remove(self) -> None:
-        """Take the hooks off."""
+        """Remove the hooks."""
         for handle in self._handles:
             handle.remove()
 

@@ -17,7 +17,7 @@ def conjugate_gradients(product: Callable[[Tensor], Tensor], target: Tensor, sta
         product: rows (q, p) -> rows times A (q, p).
         target: Z (q, p).
         start: W (q, p) to begin with; not changed.
-        iterations: steps; p of them are exact without rounding. A row that has arrived stays where it is.
+        iterations: steps; p of them are exact without rounding. Rows that have converged stay as they are.
     """
     solution, residual = start.clone(), target - product(start)
     direction, energy = residual, _dot(residual, residual)  # (q, p), (q, 1)
@@ -37,5 +37,5 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _ratio(above: Tensor, below: Tensor) -> Tensor:
-    """above / below, and 0 where nothing is left to divide by; without waiting for a device."""
+    """above / below, and 0 where ``below`` is 0; without waiting for a device."""
     return torch.where(below > 0, above / torch.where(below > 0, below, 1), 0)

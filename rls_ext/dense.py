@@ -39,7 +39,7 @@ class DenseInverse:
 
     @classmethod
     def from_matrix(cls, matrix: Tensor, delta: float, beta: float, rank: int, on_loss: str) -> DenseInverse:
-        """Go on from a P_n that some other form has reached."""
+        """Continue from a P_n computed in another form."""
         form = cls.__new__(cls)
         form.dim, form.delta, form.beta, form.dtype, form.on_loss = len(matrix), delta, beta, matrix.dtype, on_loss
         form.matrix, form.rank = matrix, rank

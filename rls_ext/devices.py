@@ -1,4 +1,4 @@
-"""What differs between the CPU and an accelerator, where asking for a number waits for all that was given to it."""
+"""Differences between the CPU and accelerators, where reading a number waits for all queued work."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def may_look(device: torch.device) -> bool:
-    """Whether numbers may decide what happens; where not, input that cannot be used counts as zeros."""
+    """Whether code may branch on values; if not, unusable input counts as zeros."""
     return device.type == "cpu"
 
 

@@ -1,4 +1,4 @@
-"""Every way recursive least squares can refuse to go on, by name."""
+"""The errors of recursive least squares."""
 
 
 class RLSError(Exception):

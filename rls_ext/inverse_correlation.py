@@ -41,7 +41,7 @@ class InverseCorrelation:
         memory_budget: Bytes that P may hold, for streams without an end. While the directions seen fit, P is
             exact; then those in which P differs least from a multiple of the identity are given up, and ``error_bound``
             says how far P may be from exact. Default: no limit. Not for the dense form, whose size is fixed.
-        when_full: What becomes of directions that do not fit ``memory_budget``: "shift" shares their energy with all
+        when_full: What happens to directions that do not fit ``memory_budget``: "shift" shares their energy with all
             directions, which has the smallest error bound; "forget" treats them as if they had never been seen and
             leaves P elsewhere alone.
 
@@ -217,13 +217,13 @@ class InverseCorrelation:
         return isinstance(self._impl, FactoredInverse) and self._impl.only_appends(count)
 
     def snapshot(self) -> InverseCorrelation:
-        """P of this moment, to return to. It shares memory: go on with one of the two, not with both."""
+        """The present P, to return to later. It shares memory, so continue with only one of the two."""
         taken = copy.copy(self)
         taken._impl = self._impl.snapshot()
         return taken
 
     def dense(self) -> Tensor:
-        """P_n as a (p, p) tensor of its own."""
+        """P_n as a new (p, p) tensor."""
         return self._impl.dense()
 
     def to(
@@ -237,7 +237,7 @@ class InverseCorrelation:
         return self
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to go on later: plain numbers, strings and tensors."""
+        """Everything needed to continue later: plain numbers, strings and tensors."""
         return {
             "dim": self.dim,
             "delta": self.delta,

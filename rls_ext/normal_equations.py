@@ -98,7 +98,7 @@ class NormalEquations:
 
     @property
     def error_bound(self) -> float:
-        """Most that any eigenvalue of Phi is off, rounding aside; 0 for the dense form."""
+        """Largest possible error of an eigenvalue of Phi, rounding aside; 0 for the dense form."""
         return self._gram.error_bound
 
     @property
@@ -107,7 +107,7 @@ class NormalEquations:
         return self._targets.clone()
 
     def dense(self) -> Tensor:
-        """Phi_n as a (p, p) tensor of its own."""
+        """Phi_n as a new (p, p) tensor."""
         matrix = self._gram.dense(self.dtype)
         matrix.diagonal().add_(self._sigma)
         return matrix
@@ -219,7 +219,7 @@ class NormalEquations:
         return self
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to go on later: plain numbers and tensors."""
+        """Everything needed to continue later: plain numbers and tensors."""
         numbers = {name: getattr(self, name) for name in (*_FIXED, "steps", "weight")}
         return numbers | {"gram": self._gram.state(), "targets": self._targets.clone()}
 

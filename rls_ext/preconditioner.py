@@ -62,7 +62,7 @@ class RLSPreconditioner:
 
     @property
     def enabled(self) -> bool:
-        """While False nothing is captured and ``step()`` changes nothing."""
+        """If False, nothing is captured and ``step()`` changes nothing."""
         return self._enabled
 
     @enabled.setter
@@ -112,12 +112,12 @@ class RLSPreconditioner:
             inverse.reset()
 
     def remove(self) -> None:
-        """Take all hooks off the model."""
+        """Remove all hooks from the model."""
         for capture in self._captures.values():
             capture.remove()
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to go on later."""
+        """Everything needed to continue later."""
         return {"enabled": self._enabled, "layers": {name: p.state_dict() for name, p in self._inverses.items()}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -194,7 +194,7 @@ def _has_gradient(module: Layer) -> bool:
 
 
 def _named_layers(modules: nn.Module | Iterable[nn.Module] | Mapping[str, nn.Module]) -> dict[str, Layer]:
-    layers: dict[str, Any]  # LayerCapture refuses what is no layer
+    layers: dict[str, Any]  # LayerCapture refuses anything that is not a layer
     if isinstance(modules, nn.Linear | nn.Conv2d):
         layers = {"0": modules}
     elif isinstance(modules, nn.Module):

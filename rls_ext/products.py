@@ -11,16 +11,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-LEAST_WORK = 2**20  # multiplications from which on oneDNN's ten microseconds per call do not matter
+LEAST_WORK = 2**20  # multiplications; for fewer, oneDNN's ten microseconds per call matter
 _linear = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
 
 
 def product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``left @ right``, (n, d) and (d, o), plus a bias (o,) for each row; for numbers that nothing is derived from."""
+    """``left @ right``, (n, d) and (d, o), plus a bias (o,) for each row; not for tensors that require gradients."""
     work = left.shape[0] * left.shape[1] * right.shape[1]
     kinds = {left.dtype, right.dtype, torch.float32}
     derived = torch.is_grad_enabled() and (left.requires_grad or right.requires_grad)
-    dense = right.is_contiguous() or right.T.is_contiguous()  # oneDNN takes a thousand times as long for a part of one
+    dense = right.is_contiguous() or right.T.is_contiguous()  # for parts of matrices oneDNN is 1000 times slower
     if _linear is None or work < LEAST_WORK or left.device.type != "cpu" or len(kinds) > 1 or derived or not dense:
         return left @ right if bias is None else torch.addmm(bias, left, right)
     bias = None if bias is None else bias.contiguous()  # oneDNN does not look at its stride

@@ -20,7 +20,7 @@ class RLSRegressor:
     Args:
         delta: Weight of |W|^2 in the cost, forgotten with time when beta < 1; positive.
         form: Representation of P, as for ``InverseCorrelation``.
-        dtype: Precision of W and P; float64, since an exact estimator is wanted for its digits.
+        dtype: Precision of W and P; float64 by default, for an exact estimate.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class RLSRegressor:
         self.inverse.reset()
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to go on later."""
+        """Everything needed to continue later."""
         return {"weight": self.weight.clone(), "inverse": self.inverse.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from torch import Tensor
 from .errors import HyperparameterError, StateMismatchError
 from .gram import solve_positive
 
-_COLUMNS = 1024  # of B that are changed at once, so that shrinking needs little memory beside it
+_COLUMNS = 1024  # columns of B changed at a time, so that shrinking needs little additional memory
 
 
 class SketchedGram:
@@ -39,7 +39,7 @@ class SketchedGram:
 
     @property
     def error_bound(self) -> float:
-        """Most that any eigenvalue of G is off, rounding aside."""
+        """Largest possible error of an eigenvalue of G, rounding aside."""
         return self.shift
 
     @property
@@ -71,7 +71,7 @@ class SketchedGram:
             self.count += len(block)
 
     def _shrink(self) -> None:
-        """Lower the squared singular values of B by the (rank + 1)-th; the rest is zero and goes."""
+        """Lower the squared singular values of B by the (rank + 1)-th, and drop the rows that become zero."""
         wide = torch.float32 if self._rows.device.type == "mps" else torch.float64
         values, vectors = torch.linalg.eigh((self.rows @ self.rows.T).to(wide))  # ascending
         lowered = values[-self.rank - 1].clamp(min=0) if self.count > self.rank else values.new_zeros(())

@@ -1,4 +1,4 @@
-"""What a bounded factored form gives up, and how: rank under a budget, the smaller basis, the error's bound.
+"""How a factored form with a memory budget gives up directions: rank, the smaller basis, and the error's bound.
 
 When rows run out, the directions in which Phi' (the correlation matrix kept) differs least from sigma I are given up,
 as robust frequent directions do it (Luo et al., 2019, after Ghashami et al., 2016). With rho the largest eigenvalue of

@@ -23,7 +23,7 @@ class RLSRtmdnetParams(RtmdnetParams):
     # The norm that gradient_clip limits: of the gradient "before", or of what is stepped by "after" P is applied. The
     # paper is silent; "before" makes steps 1/delta = 2000 times longer, and the tracker fails (docs/rtmdnet.md).
     clip: Literal["before", "after"] = "after"
-    # The weights' decay is a part of the gradient and so multiplied by P (and clipped with it), or "plain": added by
+    # The weights' decay is part of the gradient, so it is multiplied by P and clipped; or "plain": added by
     # the optimizer after preconditioning and clipping, as in the released code.
     decay: Literal["preconditioned", "plain"] = "preconditioned"
     virtual_input: Literal["after_dropout", "before_dropout"] = "after_dropout"  # the released code: "before_dropout"

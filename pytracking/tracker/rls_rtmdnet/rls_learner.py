@@ -71,27 +71,27 @@ class RLSDescent(PlainDescent):
             for layer, delta in zip(head.layers, params.delta, strict=True)
         ]
         self._before: list[InverseCorrelation] = []
-        self._span: SpanStage | None = None  # the first layer, where it is in coordinates of its own
+        self._span: SpanStage | None = None  # the first layer during a stage in span coordinates
         self._left: SpanMatrix | None = None  # the first layer as the last such stage left it
 
     def begin_stage(self, momentum: Momentum, samples: list[SampleSet], mini_batches: int) -> list[SampleSet]:
         self._before = [inverse.snapshot() for inverse in self.inverses]
         first = self.inverses[0]
         direct = self.params.clip == "before" or first.dim <= SMALL_DIM or not first.only_appends(mini_batches)
-        # The rank comes last: on an accelerator it is a wait, and there P never only appends.
+        # The rank comes last: on an accelerator reading it would wait, and there only_appends is False.
         if direct or first.rank < mini_batches:
             self._left = None
             for each in samples:
                 each.derived.forget()  # coordinates in a Q that may now change
             return super().begin_stage(momentum, samples, mini_batches)
         self.momentum = momentum
-        self._span = SpanStage(self.layers[0], self._left, momentum, first.factors(), mini_batches)
+        self._span = SpanStage(self.layers[0], self._left, momentum, first.factors().basis, mini_batches)
         self.head.layers = [self._span.layer, *self.layers[1:]]
-        return [self._span.with_coordinates(each) for each in samples]
+        return self._span.with_coordinates(samples)
 
     def end_stage(self) -> None:
         if self._span is not None:
-            self._left = self._span.finish()
+            self._left = self._span.finish(self.inverses[0].factors().basis)
             self._span, self.head.layers = None, self.layers
 
     def abandon_stage(self) -> None:
@@ -112,8 +112,7 @@ class RLSDescent(PlainDescent):
                 step.add(layer, decay)
             inverse.precondition(step.whole, out=step.whole)
         if self._span is not None:
-            factors, outputs = self.inverses[0].factors(), gradients[1].raw_inputs
-            steps = [self._span.step(gradients[0], outputs, factors, decay), *steps]
+            steps = [self._span.step(gradients[0], self.inverses[0].factors(), decay), *steps]
         if params.clip == "after":
             clip_together(steps, params.gradient_clip)
         if params.decay == "plain":

@@ -61,64 +61,76 @@ class SpanSamples(SampleSet):
         return taken
 
 
+@dataclass(slots=True)
 class SpanMatrix:
-    """Weights, or the fading sum of their changes, as V + K Q, and their product C with Qᵀ.
+    """Weights, or the fading sum of their changes, as ``unit`` times V + K Q, and their product C with Qᵀ.
 
-    Args:
-        q: (room, p), of which some rows are zero.
-        v: (o, p).
-        k: (o, at most room); None: 0.
-        c: (o, at most room); None: it is computed, for a K of 0.
+    Attributes:
+        joined: [V | K], (o, p + room).
+        c: (o, room).
+        basis: Q (r, p); K and C have columns for r rows, and room for more.
+        unit: 1 for weights; for a sum of changes the factor by which the last change was clipped.
     """
 
-    def __init__(self, q: Tensor, v: Tensor, k: Tensor | None = None, c: Tensor | None = None) -> None:
-        self.q = q
-        self.joined = pad(v, (0, len(q)))  # [V | K]
-        self.v, self.k = self.joined.split([v.shape[1], len(q)], dim=1)
-        if k is not None:
-            self.k[:, : k.shape[1]] = k
-        self.c = product(v, q.T) if c is None else pad(c, (0, len(q) - c.shape[1]))
+    joined: Tensor
+    c: Tensor
+    basis: Tensor
+    unit: float = 1.0
 
-    def square(self) -> Tensor:
-        """|V + K Q|² = |V|² + 2 <V Qᵀ, K> + |K|², as V Qᵀ = C - K."""
-        return square(self.joined) + 2 * (self.k * (self.c - self.k)).sum()
+    @classmethod
+    def of(cls, whole: Tensor, basis: Tensor, room: int) -> SpanMatrix:
+        """A matrix (o, p), with K = 0."""
+        return cls(pad(whole, (0, room)), pad(whole @ basis.T, (0, room - len(basis))), basis)
+
+    @property
+    def v(self) -> Tensor:  # (o, p)
+        return self.joined[:, : self.basis.shape[1]]
+
+    @property
+    def k(self) -> Tensor:  # (o, room)
+        return self.joined[:, self.basis.shape[1] :]
+
+    def make_room(self, room: int) -> None:
+        """Gives K and C this many columns; those that go or come are zero."""
+        more = room - self.c.shape[1]
+        if more:
+            self.joined, self.c = pad(self.joined, (0, more)), pad(self.c, (0, more))
 
     def total(self) -> Tensor:
-        """V + K Q, (o, p)."""
-        return product(self.k, self.q).add_(self.v)
+        """The matrix itself, (o, p)."""
+        return product(self.k[:, : len(self.basis)], self.basis.contiguous()).add_(self.v).mul_(self.unit)
 
 
 @dataclass(slots=True)
 class SpanStep:
-    """A change of the weights.
+    """A change of the weights, which is ``factor`` times the three parts.
 
     Attributes:
-        v: change of V, (o, p), beside ``share`` times V.
-        k: change of K, (o, room), beside ``share`` times K.
-        share: of V and K, as decay changes them.
+        v: change of V, (o, p).
+        k: change of K, (o, room).
         c: change of C, (o, room).
-        size: norm of the change.
+        size: norm of the three parts.
     """
 
     v: Tensor
     k: Tensor
-    share: Tensor
     c: Tensor
     size: Tensor
+    factor: Tensor | float = 1.0
 
     def norm(self) -> Tensor:
         """Root of the sum of squares."""
-        return self.size
+        return self.size * self.factor
 
     def scale(self, factor: Tensor) -> None:
-        """Multiplies the change, in place."""
-        for part in (self.v, self.k, self.share, self.c, self.size):
-            part.mul_(factor)
+        """Multiplies the change, without a pass over its parts."""
+        self.factor = factor * self.factor
 
     def add(self, weights: SpanMatrix, factor: float) -> None:
         """Adds a multiple of the weights."""
-        self.share.add_(factor)
-        self.c.add_(weights.c, alpha=factor)
+        share = float(factor / self.factor)
+        for part, added in ((self.v, weights.v), (self.k, weights.k), (self.c, weights.c)):
+            part.add_(added, alpha=share)
 
 
 class SpanStage:
@@ -126,36 +138,38 @@ class SpanStage:
 
     Args:
         layer: its weights and bias are exchanged for V, K and C until :meth:`finish`.
-        left: the layer as the last such stage left it, if Q has only grown since; its C holds as long as the layer is
-            the same.
+        left: the layer as the last such stage left it, if Q has only grown since; it is used again as long as the layer
+            is the same.
         momentum: of the stage; :meth:`finish` leaves the layer's part of it in the form that the next stage needs.
-        factors: of the layer's P when the stage begins.
+        basis: Q when the stage begins.
         mini_batches: of the stage, each of which may append a row to Q.
     """
 
     def __init__(
-        self, layer: nn.Linear, left: SpanMatrix | None, momentum: Momentum, factors: PFactors, mini_batches: int
+        self, layer: nn.Linear, left: SpanMatrix | None, momentum: Momentum, basis: Tensor, mini_batches: int
     ) -> None:
-        self.source, self.source_momentum, self.rank = layer, momentum, len(factors.basis)
-        p = factors.basis.shape[1]
+        self.source, self.basis = layer, basis
+        self.rank, p = basis.shape
         self.room = -(-(p + self.rank + mini_batches) // ROOM_STEP) * ROOM_STEP - p
-        self.q = pad(factors.basis, (0, 0, 0, self.room - self.rank))  # (room, p)
-        self.q_of_features = self.q[:, :-1].contiguous()
-        self.appended = self.q.new_zeros(mini_batches, p)
+        self.new = slice(self.rank, self.rank + mini_batches)  # columns of the rows that the stage appends to Q
+        self.appended = basis.new_zeros(mini_batches, p + self.room)  # these rows, as wide as [V | K]
         self.seen = self.rank  # rows of Q, those appended by the stage included
-        whole = torch.cat([layer.weight.data, layer.bias.data[:, None]], dim=1)
-        unchanged = left is not None and torch.equal(left.v, whole)
-        self.weights = SpanMatrix(self.q, whole, c=left.c if unchanged else None)
-        kept = momentum.first
-        if isinstance(kept, SpanMatrix):
-            self.momentum = SpanMatrix(self.q, kept.v, kept.k, kept.c)
-        else:
-            self.momentum = SpanMatrix(self.q, momentum.sums[0].whole)
+        if left is None or not (torch.equal(left.v[:, :-1], layer.weight) and torch.equal(left.v[:, -1], layer.bias)):
+            left = SpanMatrix.of(torch.cat([layer.weight.data, layer.bias.data[:, None]], dim=1), basis, self.room)
+        if not isinstance(momentum.first, SpanMatrix):
+            momentum.first = SpanMatrix.of(momentum.sums[0].whole, basis, self.room)
+        self.weights, self.momentum = left, momentum.first
+        for matrix in (self.weights, self.momentum):
+            matrix.make_room(self.room)
         self.layer = nn.Linear(1, 1, bias=False, device="meta")
         self.layer.weight = nn.Parameter(self.weights.joined, requires_grad=False)
 
-    def with_coordinates(self, samples: SampleSet) -> SpanSamples:
+    def with_coordinates(self, sets: list[SampleSet]) -> list[SampleSet]:
         """The same samples with their coordinates in Q; those of earlier stages still hold, as Q only grows."""
+        features = self.basis[:, :-1].contiguous()  # (r, p - 1); the constant input's part of coordinates is a bias
+        return [self._with_coordinates(samples, features) for samples in sets]
+
+    def _with_coordinates(self, samples: SampleSet, features: Tensor) -> SpanSamples:
         table, derived = samples.table, samples.derived
         if derived.values is None or derived.values.shape[1] < self.room:
             larger = table.new_zeros(len(table), self.room + self.room // 4)
@@ -167,61 +181,57 @@ class SpanStage:
         for (known, _), run in groupby(used, lambda pair: (derived.known[pair[1]], pair[1] - pair[0])):
             blocks = [block for _, block in run]  # neighbours of which the same columns are known
             rows = slice(blocks[0] * size, (blocks[-1] + 1) * size)
-            new = slice(known, self.rank)  # columns; the constant input's part of them is a bias
-            derived.values[rows, new] = product(table[rows], self.q_of_features[new].T, self.q[new, -1])
+            derived.values[rows, known : self.rank] = product(table[rows], features[known:].T, self.basis[known:, -1])
             for block in blocks:
                 derived.known[block] = self.rank
         return SpanSamples(table, samples.rows, derived, coordinates=derived.values[:, : self.room])
 
-    def step(self, gradient: LayerGradient, outputs: Tensor, factors: PFactors, decay: float) -> SpanStep:
-        """(g + decay W) P for the gradient g of a mini-batch and the layer's rectified outputs (b, o) in it."""
+    def step(self, gradient: LayerGradient, factors: PFactors, decay: float) -> SpanStep:
+        """(g + decay W) P for the gradient g of a mini-batch."""
         self._see(factors.basis)
-        alpha, weights = factors.alpha, self.weights
-        rows = torch.cat([gradient.inputs[:, : self.q.shape[1]], self.appended])  # (b + t, p)
-        h = gradient.inputs[:, self.q.shape[1] :].clone()  # (b, room)
-        new = slice(self.rank, self.rank + len(self.appended))  # columns of the t rows that the stage appends in all
-        h[:, new] = product(rows[: len(h)], self.appended.T)
-        y = product(gradient.outputs.T, h)  # (o, room)
-        from_gradient = y[:, new].clone()
-        if decay:
-            y.add_(weights.c, alpha=decay)
+        alpha, weights, new, p = factors.alpha, self.weights, self.new, self.basis.shape[1]
+        rows = torch.cat([gradient.inputs[:, :p], self.appended[:, :p]])  # (b + t, p)
+        h = gradient.inputs[:, p:].clone()  # (b, room)
+        h[:, new] = product(rows[: len(h)], rows[len(h) :].T)
+        y = product(gradient.outputs.T, h).add_(weights.c, alpha=decay)  # (o, room)
         spare = self.room - self.seen
         z = product(y, pad(factors.core, (0, spare, 0, spare)))
-        change = torch.add(z, y, alpha=-alpha)
+        change = torch.add(z, y, alpha=-alpha).add_(weights.k, alpha=alpha * decay)
         from_new = change[:, new].clone()  # (o, t)
         change[:, new] = 0  # V has it
         left = torch.cat([gradient.outputs * alpha, from_new.T])  # (b + t, o)
-        v = product(left.T, rows)
-        # alpha² |g|², from v = alpha g + N U with orthonormal rows U
-        outside = square(v) - (from_new * (from_new + 2 * alpha * from_gradient)).sum()
-        if decay:
-            outside += alpha**2 * (2 * decay * (gradient.outputs * outputs).sum() + decay**2 * weights.square())
+        v = product(left.T, rows).add_(weights.v, alpha=alpha * decay)
+        # alpha² |g + decay W|²: v = alpha (g + decay V) + N U with orthonormal rows U, and decay K Q is missing in it
+        outside = square(v) - (from_new * (from_new + 2 * alpha * y[:, new])).sum()
+        outside += alpha**2 * decay * (weights.k * (2 * y - decay * weights.k)).sum()
         size = (outside - alpha**2 * square(y) + square(z)).clamp_min(0).sqrt()
-        return SpanStep(v, change, v.new_tensor(alpha * decay), z, size.to(v.dtype))
+        return SpanStep(v, change, z, size.to(v.dtype))
 
     def _see(self, basis: Tensor) -> None:
         """Takes in the rows that P has appended to Q: their columns of C."""
-        new = basis[self.seen :]
-        self.appended[self.seen - self.rank : len(basis) - self.rank] = new
-        for matrix in (self.weights, self.momentum):
-            matrix.c[:, self.seen : len(basis)] = matrix.v @ new.T
+        self.appended[self.seen - self.rank : len(basis) - self.rank, : basis.shape[1]] = basis[self.seen :]
         self.seen = len(basis)
+        self.weights.c[:, self.new] = product(self.weights.joined, self.appended.T)
 
     def descend(self, step: SpanStep, kept: float, rate: float) -> None:
         """Takes the step into the momentum and moves the weights by it."""
         total = self.momentum
+        kept = float(kept * total.unit / step.factor)
+        total.unit = float(step.factor)
         for part, change in ((total.v, step.v), (total.k, step.k), (total.c, step.c)):
             torch.add(change, part, alpha=kept, out=part)
-        total.joined.add_(self.weights.joined, alpha=float(step.share))
-        self.weights.joined.sub_(total.joined, alpha=rate)
-        self.weights.c.sub_(total.c, alpha=rate)
+        self.weights.joined.sub_(total.joined, alpha=rate * total.unit)
+        self.weights.c.sub_(total.c, alpha=rate * total.unit)
 
-    def finish(self) -> SpanMatrix:
-        """Writes the weights back; the same for the next stage."""
+    def finish(self, basis: Tensor) -> SpanMatrix:
+        """Writes the weights back, where Q has become ``basis``; the same for the next stage."""
+        for matrix in (self.weights, self.momentum):
+            matrix.c[:, self.new] = product(matrix.joined, self.appended.T)
+            matrix.basis = basis
         self.weights.v.copy_(self.weights.total())
+        self.weights.k.zero_()
         self.source.weight.data.copy_(self.weights.v[:, :-1])
         self.source.bias.data.copy_(self.weights.v[:, -1])
-        self.source_momentum.first = self.momentum
         return self.weights
 
 

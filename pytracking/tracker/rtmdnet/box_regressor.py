@@ -12,7 +12,7 @@ from rls_ext.products import product
 
 
 class BoxRegressor:
-    """Learnt once, on the first frame; corrects the boxes of later frames where the correction is plausible.
+    """Learnt once, on the first frame; corrects boxes in later frames if the correction is plausible.
 
     The targets are the displacement of the centre in units of the sample's sides, and the logarithms of the ratios of
     the sides. The intercept is not penalised.
@@ -27,7 +27,7 @@ class BoxRegressor:
         self.penalty = penalty
         self.overlap_range = overlap_range
         self.area_range = area_range
-        self.coefficients: Tensor | None = None  # (d, 4), None as long as there was nothing to learn from
+        self.coefficients: Tensor | None = None  # (d, 4), None until there was something to learn from
         self.intercept: Tensor | None = None  # (4,)
 
     def fit(self, features: Tensor, samples: np.ndarray, target: np.ndarray) -> None:

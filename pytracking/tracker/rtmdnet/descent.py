@@ -26,11 +26,6 @@ class LayerStep:
     whole: Tensor
 
     @classmethod
-    def zeros(cls, layer: nn.Linear) -> LayerStep:
-        """No change, in memory of its own."""
-        return cls(layer.weight.new_zeros(layer.out_features, layer.in_features + 1))
-
-    @classmethod
     def of(cls, gradient: LayerGradient) -> LayerStep:
         """The gradient of a layer's weight and bias, which is the weight of one more input: a constant 1."""
         return cls(product(gradient.outputs.T, with_constant(gradient.inputs)))
@@ -64,13 +59,14 @@ class Momentum:
         self.layers = layers
         self.kept = kept
         self._sums: list[LayerStep] = []
-        self.first: SumInParts | None = None  # the first layer's sum, where the last stage left it in another form
+        self.first: SumInParts | None = None  # the first layer's sum, if the last stage left it in another form
 
     @property
     def sums(self) -> list[LayerStep]:
         """One per layer, zero before the first step."""
         if not self._sums:
-            self._sums = [LayerStep.zeros(layer) for layer in self.layers]
+            sizes = [(layer.out_features, layer.in_features + 1) for layer in self.layers]
+            self._sums = [LayerStep(self.layers[0].weight.new_zeros(size)) for size in sizes]
         return self._sums
 
     def write_out(self) -> None:
@@ -109,7 +105,7 @@ class PlainDescent:
         """Called after the last mini-batch of a stage: the layers hold the result."""
 
     def abandon_stage(self) -> None:
-        """Called where the stage is to leave no trace in what this object keeps, before or after ``end_stage``."""
+        """Undoes what the stage changed in this object; called before or after ``end_stage``."""
 
     @torch.no_grad()
     def descend(self, gradients: list[LayerGradient], rates: list[float]) -> None:

@@ -1,4 +1,4 @@
-"""What is learnt from in the first frame: samples of seven jittered scenes and of a hundred close replicas."""
+"""The first frame's training samples: from seven jittered scenes and a hundred close replicas."""
 from __future__ import annotations
 
 from dataclasses import dataclass

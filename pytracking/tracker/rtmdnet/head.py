@@ -59,13 +59,6 @@ class ClassifierHead:
         return torch.addmv(self.layers[-1].bias[1], hidden, self.layers[-1].weight[1])
 
     @torch.no_grad()
-    def logits(self, features: Tensor) -> Tensor:
-        """Background and target logit of each sample, (n, 2), without dropout."""
-        for layer in self.layers[:-1]:
-            features = torch.relu_(outputs_of(layer, features))
-        return outputs_of(self.layers[-1], features)
-
-    @torch.no_grad()
     def gradients(
         self, features: Tensor, labels: Tensor, known: Tensor | None = None
     ) -> tuple[list[LayerGradient], Tensor]:

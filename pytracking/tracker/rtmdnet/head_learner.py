@@ -75,7 +75,7 @@ class HeadLearner:
         return report
 
     def update_regularly(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
-        """Goes on from the last regular update, whatever occasional updates did since."""
+        """Continues from the last regular update, whatever occasional updates did since."""
         params = self.params
         self.backup.restore()
         stage = Stage("regular", params.update_iterations, params.regular_rate, self._improved, self._regular)

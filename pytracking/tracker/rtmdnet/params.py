@@ -66,12 +66,12 @@ class RtmdnetParams(TrackerParams):
     occasional_rate: float = 3e-4
     last_layer_rate: float = 10.0  # fc6 learns this many times faster
     momentum: float = 0.9
-    shared_momentum: bool = True  # regular and occasional updates go on with one momentum (False: each its own)
+    shared_momentum: bool = True  # regular and occasional updates share one momentum (False: each has its own)
     weight_decay: float = 5e-4
     gradient_clip: float = 10.0  # largest norm of all layers' gradients together
     weight_backup: Literal["none", "copy", "alias"] = "none"  # see weight_backup.py
 
 
-# The paper's Algorithm 1, whatever learns by it. Trackers that are compared state the same parameters: a network's
-# recommendation then reaches all of them or none.
+# Parameters of the paper's Algorithm 1. Compared trackers state the same ones, so that a network's
+# recommendation applies to all of them or to none.
 ALGORITHM_1: dict[str, Any] = {"long_term": 20, "shared_momentum": False, "weight_backup": "copy"}

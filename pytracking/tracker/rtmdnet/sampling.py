@@ -20,7 +20,7 @@ Range = tuple[float, float]
 
 
 class RandomSource(Protocol):
-    """What is used of ``numpy.random.Generator`` (and offered by the older ``RandomState`` too)."""
+    """The part of ``numpy.random.Generator`` used here, which the older ``RandomState`` has, too."""
 
     def random(self, size: tuple[int, ...]) -> np.ndarray: ...
 

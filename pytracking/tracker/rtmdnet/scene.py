@@ -21,7 +21,7 @@ REPLICA_SCALE, REPLICA_SCALE_LIMIT = 1.1, 2.0  # magnification 1.1^n, n standard
 
 @dataclass(frozen=True, slots=True)
 class SceneGeometry:
-    """The constants that lead from boxes to scenes and RoIs."""
+    """Constants for the conversion of boxes to scenes and RoIs."""
 
     object_size: int = 107  # px: the target's side in a resampled scene
     padding: float = 1.2  # a sample's RoI has this many times its sides
@@ -151,9 +151,9 @@ def crop_scenes(image: Tensor, boxes: np.ndarray, crop_size: tuple[int, int]) ->
 
 
 def _columns_between(boxes: np.ndarray, width: int) -> tuple[int, int]:
-    """Columns of an image of this width that may be looked at; by the boxes, as an accelerator would have to be asked.
+    """Range of columns of an image of this width that crops may read; from the boxes, so no device is waited for.
 
-    One more on each side: the points themselves are computed with fewer digits.
+    One more on each side, because the points themselves are computed in lower precision.
     """
     left = int(np.clip(np.floor(boxes[:, 0].min()) - 1, 0, max(width - 2, 0)))
     right = int(np.clip(np.ceil((boxes[:, 0] + boxes[:, 2]).max()) + 4, left + 2, max(width, left + 2)))

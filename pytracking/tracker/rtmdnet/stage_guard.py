@@ -1,4 +1,4 @@
-"""Rejects a stage of learning that ends in infinities or NaN: one such weight makes every later score useless."""
+"""Rejects a stage of learning that produces infinity or NaN: one such weight makes every later score useless."""
 from __future__ import annotations
 
 import torch
@@ -32,7 +32,7 @@ class StageGuard:
 
     @staticmethod
     def is_sound(gradients: list[LayerGradient], loss: Tensor) -> bool:
-        """Whether a mini-batch's loss and everything that enters its layers is finite."""
+        """Whether a mini-batch's loss and all inputs of its layers are finite."""
         total = loss.double() + sum(gradient.raw_inputs.sum(dtype=torch.float64) for gradient in gradients)
         return bool(torch.isfinite(total))
 
