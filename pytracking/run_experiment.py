@@ -46,7 +46,7 @@ def find_experiment(module_name: str, name: str) -> Callable[[], tuple[list[Trac
 
 
 def experiments_by_module() -> dict[str, list[str]]:
-    """Names of all experiments; modules are read and not imported, because most of them are parts of the machinery."""
+    """Names of all experiments; modules are parsed, not imported, because most of them are internal."""
     folder = Path(next(iter(importlib.import_module(EXPERIMENTS).__path__)))
     found: dict[str, list[str]] = {}
     for path in sorted(folder.glob("[!_]*.py")):

@@ -1,4 +1,4 @@
-"""OxUvA's measures of long-term tracking: is the target there, and where.
+"""OxUvA's measures of long-term tracking: whether the target is present, and where.
 
 The labels are sparse: one in 30 frames or so says "absent", or "present" and where. TPR is the fraction of present
 labels that were reported present with an overlap of at least one half, TNR the fraction of absent labels that were

@@ -1,4 +1,4 @@
-"""The tables that people ask for: overall, per sequence, per attribute, head to head, hard sequences."""
+"""The usual tables: overall, per sequence, per attribute, head to head, hard sequences."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -126,7 +126,7 @@ def _title(title: str, evaluation: Evaluation) -> str:
 
 
 def rule_notes(evaluation: Evaluation) -> list[str]:
-    """What stands under every table: the rule that made its numbers, and what was left out."""
+    """The note below every table: the rule of its numbers, and what was left out."""
     rule = evaluation.rule
     gap = "" if rule == replace(rule, gap=0.05) or rule.name == "got10k" else f", overlap thresholds every {rule.gap:g}"
     only = ", only valid frames counted" if rule.exclude_invalid and rule.name == "pytracking" else ""
@@ -138,6 +138,6 @@ def rule_notes(evaluation: Evaluation) -> list[str]:
 
 
 def peak_memory(evaluation: Evaluation, tracker: TrackerScores) -> float:
-    """Largest memory of the runs, in MiB; NaN where none was written down."""
+    """Largest memory of the runs, in MiB; NaN where none was recorded."""
     files = [peak_memory_file(run, name) for run in tracker.runs if run.is_dir() for name in evaluation.names]
     return max((read_peak_memory(path) for path in files if path.exists()), default=float("nan"))

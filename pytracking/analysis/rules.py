@@ -13,7 +13,7 @@ import numpy as np
 from ltr.errors import UserError
 from pytracking.analysis import metrics
 
-# What every command scores with unless another rule is named. pytracking's, because the numbers that people compare
+# The default rule of every command. pytracking's, because the numbers that people compare
 # theirs with were made with it.
 DEFAULT_RULE = "pytracking"
 

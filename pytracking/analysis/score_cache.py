@@ -1,7 +1,7 @@
-"""Scores of result files, kept by content: a changed file, annotation, rule or program never meets an old number.
+"""Scores of result files, kept by content: a change of file, annotation, rule or program never shows an old number.
 
 The key of a score is a digest of the bytes of the result file, of everything the evaluator reads of the sequence, of
-the rule, and of the program that computes scores. Timestamps and names play no part. A cache file that cannot be read
+the rule, and of the program that computes scores. Timestamps and names do not matter. A cache file that cannot be read
 is computed again.
 """
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pytracking.analysis.rules import EvaluatorRule
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.files import replacing
 
-# Everything that a number passes through on its way from the text file to the cache (a test follows the imports).
+# All modules between the text file and the cached number (a test follows the imports).
 SCORING_MODULES = (
     "ltr.overlap",
     "ltr.sequence_files",
@@ -84,7 +84,7 @@ class ScoreCache:
         self._changed.add(run)
 
     def save(self) -> None:
-        """Writes what was added, atomically. A cache that cannot be written is no reason to lose the scores."""
+        """Writes what was added, atomically. An unwritable cache does not lose the scores."""
         for run in self._changed:
             path = self._path(run)
             if path is None:

@@ -1,4 +1,4 @@
-"""How certain a number is: intervals over runs, and a paired test between two trackers."""
+"""Uncertainty of scores: intervals over runs, and a paired test between two trackers."""
 from __future__ import annotations
 
 import itertools
@@ -56,7 +56,7 @@ class PairedComparison:
 
 
 def compare_paired(a: ArrayLike, b: ArrayLike, seed: int = 0) -> PairedComparison:
-    """Is A better than B on these sequences (n,), or are the differences what random signs would give too?
+    """Whether A is better than B on these sequences (n,), or random signs would give such differences too.
 
     The scores are averaged over runs; the same seed gives the same numbers.
     """

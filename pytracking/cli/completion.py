@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def command_words() -> dict[str, list[str]]:
-    """What may follow each command: its actions and options, trackers and datasets."""
+    """The words that can follow each command: actions, options, trackers and datasets."""
     from pytracking.evaluation.datasets.registry import dataset_names
     from pytracking.evaluation.discovery import parameter_names, tracker_names
 

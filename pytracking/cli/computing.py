@@ -1,4 +1,4 @@
-"""Options of every command that runs trackers: what computes, and with how many threads."""
+"""Options of every command that runs trackers: the engine, and the number of threads."""
 from __future__ import annotations
 
 import argparse

@@ -1,4 +1,4 @@
-"""``pytracking doctor``: what is installed and found here, and what to do about the rest."""
+"""``pytracking doctor``: what is installed, and how to add what is missing."""
 from __future__ import annotations
 
 import argparse

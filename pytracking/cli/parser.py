@@ -41,7 +41,7 @@ class CommandParser(argparse.ArgumentParser):
         return super().add_argument(*dict.fromkeys(map(_with_dashes, names)), **options)
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        """As argparse's, after the words were brought into one form."""
+        """As argparse's, after all words are brought into one form."""
         words = _one_spelling(list(sys.argv[1:] if args is None else args), self._option_string_actions)
         if self._tracker_first:
             words = self._with_two_words(words)
@@ -55,7 +55,7 @@ class CommandParser(argparse.ArgumentParser):
         return parsed
 
     def error(self, message: str) -> NoReturn:
-        """Ends with a message and where to read more; the usage of all options would hide it."""
+        """Exits with a message and where to read more; argparse's list of all options would hide it."""
         self.exit(2, f"error: {message}\n`{self.prog} --help` shows what there is\n")
 
     def options(self) -> Iterator[str]:

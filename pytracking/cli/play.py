@@ -70,7 +70,7 @@ def _loss(results: list[ResultSet], sequence: Sequence) -> float:
 
 
 def _print_scores(results: list[ResultSet], sequence: Sequence) -> None:
-    """The score of what is shown, the same as in ``analyze --per-sequence``."""
+    """The score of the sequence shown, as in ``analyze --per-sequence``."""
     if len(sequence.ground_truth_rect) != len(sequence) or sequence.dataset == "oxuva":
         return
     shown = [ResultSet(row.name, row.runs[:1]) for row in results]

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
             names=tuple(args.name), frame_bytes=args.frame_cache * 2**20,
         )
         if settings.demo:
-            get_dataset("demo")  # rendered here, with its progress bar, not while the first page waits
+            get_dataset("demo")  # rendered now, with a progress bar, so that the first page need not wait
         query = f"/?token={settings.token}" if settings.token else "/"
         print(f"open http://{settings.host}:{settings.port}{query}   (Ctrl-C ends the server)", flush=True)
         app, largest = create_app(settings), MAX_PICTURE + 1

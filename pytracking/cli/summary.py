@@ -1,4 +1,4 @@
-"""What the run scripts show at the end: scores, speed, a picture."""
+"""What the run scripts show at the end: scores, speed and a picture."""
 from __future__ import annotations
 
 from pytracking.analysis.evaluate import evaluate

@@ -1,4 +1,4 @@
-"""Options of every command that makes a tracker: its parameters, its network, its device, and what computes."""
+"""Options of every command that creates a tracker: parameters, network, device, engine and threads."""
 from __future__ import annotations
 
 import argparse
@@ -58,13 +58,13 @@ def apply_tracker_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def note_visdom(info: dict[str, Any] | None) -> None:
-    """Tells somebody who asks for Visdom, with pytracking's ``visdom_info``, what replaces it."""
+    """Prints what replaces Visdom, for callers that pass pytracking's ``visdom_info``."""
     if info and str(info.get("use_visdom", True)) not in ("False", "0"):
         print(f"note: {VISDOM}", file=sys.stderr)
 
 
 def parse_overrides(assignments: list[str]) -> dict[str, Any]:
-    """Turns ``["learning_rate=0.03", "device=cpu"]`` into a dict; what is not a Python literal stays a string."""
+    """Turns ``["learning_rate=0.03", "device=cpu"]`` into a dict; other than Python literals, values stay strings."""
     overrides = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")

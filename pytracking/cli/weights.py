@@ -1,4 +1,4 @@
-"""``pytracking weights list | fetch NAME | import FILE | check``: networks here, and where to get others."""
+"""``pytracking weights list | fetch NAME | import FILE | check``: installed networks, and where to get others."""
 from __future__ import annotations
 
 import argparse
@@ -133,7 +133,7 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _recognised(file: Path) -> str | None:
-    """The name that parameter files give to a file which its publisher calls otherwise."""
+    """The name that parameter files use for a file that its publisher named differently."""
     if not file.is_file():
         return None
     digest = sha256(file)
@@ -189,6 +189,6 @@ def _onnx_problem(file: Path) -> str | None:
         return f"{file}: no such file"
     try:
         onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime has a class of its own for every kind, without a common one
+    except Exception as error:  # onnxruntime's exceptions have no common base class
         return f"{file}: is not an ONNX network that can be run ({str(error).splitlines()[0][:160]})"
     return None

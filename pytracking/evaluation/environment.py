@@ -130,7 +130,7 @@ def _from_variables() -> dict[str, str]:
 
 
 def _is_ours(key: str, source: str) -> bool:
-    """Whether a key exists; one that nearly does is a ConfigError.
+    """Whether a key exists; a misspelled one is a ConfigError.
 
     Others are left alone: local.py files of pytracking have keys that we do not need, and not every variable is a path.
     """

@@ -1,4 +1,4 @@
-"""A tracker in somebody's own program: ``init`` on a frame and a box, then ``update`` frame by frame."""
+"""A tracker in the user's own program: ``init`` on a frame and a box, then ``update`` frame by frame."""
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -26,7 +26,7 @@ class Weights:
     """The network that a tracker runs on."""
 
     file: Path | None  # None: the tracker needs no network
-    fallback: bool = False  # whether it is another than the parameter file names: a stand-in, or one asked for
+    fallback: bool = False  # whether it differs from the parameter file's: a fallback, or the user's choice
 
     @property
     def name(self) -> str | None:
@@ -56,7 +56,7 @@ def find_network(params: TrackerParams, label: str, network: str | None = None, 
 def recommendations(network_file: Path) -> dict[str, Any]:
     """What a network recommends for its tracker's parameters, read without the network's tensors.
 
-    Nothing for files that are not checkpoints of this package: the tracker will report what is wrong with them.
+    Empty for files that are not checkpoints of this package; the tracker reports what is wrong with them.
     """
     from ltr.checkpoint import CheckpointError, read_checkpoint  # here because some trackers work without ltr
 

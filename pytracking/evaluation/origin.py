@@ -1,4 +1,4 @@
-"""What a result is of: the data it was computed on, and the settings that made it.
+"""What a result was made from: the data and the settings.
 
 Each result has its own ``origin/<sequence>.json``, because several runs, workers and machines may fill one folder, and
 because a folder may hold somebody else's results, which have none.
@@ -20,13 +20,13 @@ def origin_file(folder: str | Path, sequence_name: str) -> Path:
 
 
 def write_origin(folder: str | Path, sequence: Sequence, settings: str, computing: dict[str, Any]) -> None:
-    """Notes what the result that is about to be written is of; ``computing`` is for the reader and not compared."""
+    """Records what a result is made from, before it is written; ``computing`` is for readers and not compared."""
     content = {"dataset": sequence.dataset, "data": sequence.identity(), "settings": settings, "computing": computing}
     write_text(origin_file(folder, sequence.name), json.dumps(content, indent=2) + "\n")
 
 
 def objection(folder: str | Path, sequence: Sequence, settings: str) -> str | None:
-    """Why the result in a folder is not this run's on this sequence, naming both; None if it is."""
+    """How the result in a folder differs from what this run would make of the sequence; None if it does not."""
     try:
         origin = json.loads(origin_file(folder, sequence.name).read_text(encoding="utf-8"))
         before, by = origin["data"], origin["settings"]

@@ -31,7 +31,7 @@ IGNORED_PARAMETERS = {"debug", "device", "engine", "cpu_threads", "network_file"
 
 
 class ChangedRunError(UserError):
-    """The results of a folder are of other settings or other data than the run that would extend them."""
+    """A folder's results were made with other settings or other data than the run that would extend them."""
 
 
 def run_record(tracker: Tracker) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def recorded_parameters(params: TrackerParams) -> dict[str, Any]:
 
 
 def read_record(folder: str | Path) -> dict[str, Any] | None:
-    """The record of a result folder; None where there is none, or none that makes sense.
+    """The record of a result folder; None where there is none, or an unreadable one.
 
     An OSError passes: the record may be there, so nothing must be concluded.
     """
@@ -86,14 +86,14 @@ def write_record(folder: str | Path, record: dict[str, Any]) -> None:
 
 
 def settings_digest(record: dict[str, Any]) -> str:
-    """Equal for runs whose results belong together: the same parameters on the same network."""
+    """A digest that is equal for runs with the same parameters on the same network."""
     counted = {name: value for name, value in record["parameters"].items() if name not in IGNORED_PARAMETERS}
     text = json.dumps([counted, record.get("weights_sha256")], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def changes(before: dict[str, Any], record: dict[str, Any]) -> list[str]:
-    """How the settings of two records differ, a line each."""
+    """How the settings of two records differ, one line per difference."""
     old, new = before.get("parameters", {}), record["parameters"]
     lines = [
         f"{name}: {old.get(name)!r} before, {new.get(name)!r} now"
@@ -115,7 +115,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    return re.sub(r" at 0x[0-9a-f]+", "", str(value))  # where an object lies in memory is not a setting
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))  # an object's address in memory is not a setting
 
 
 @functools.lru_cache

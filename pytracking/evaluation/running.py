@@ -1,4 +1,4 @@
-"""Runs trackers on sequences: in parallel, resumable, and honest about what failed."""
+"""Runs trackers on sequences: in parallel, resumable, with a list of what failed."""
 from __future__ import annotations
 
 import functools

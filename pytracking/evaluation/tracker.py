@@ -81,14 +81,14 @@ class Tracker:
         return self._resolve()[1]
 
     def file_parameters(self) -> Any:
-        """What the parameter file says, before a user and the network have had their say."""
+        """The parameter file's values, before those of the user and the network."""
         if not self.runnable:
             name = f"'{self.name}/{self.parameter_name}'"
             raise UnknownTrackerError(f"{name} has results but no code here: it can be analysed, not run")
         return load_parameters(self.name, self.parameter_name)
 
     def get_parameters(self, overrides: dict[str, Any] | None = None) -> Any:
-        """The parameters that really run: the file's, a user's, the network's, and where each comes from."""
+        """The parameters that the tracker runs with, and the source of each: file, user or network."""
         return copy.copy(self.with_overrides(overrides)._resolve()[0])
 
     def with_overrides(self, overrides: dict[str, Any] | None) -> Tracker:

@@ -44,7 +44,7 @@ def _work(pipe: Connection, torch_threads: int, runner_class: type) -> None:
                 outcome = Outcome(None, error=traceback.format_exc())
             pipe.send(("kept" if outcome.kept else "done", outcome.seconds, outcome.error))
     except (EOFError, OSError, RunnerGone):
-        pass  # nobody waits for the result
+        pass  # the runner is gone
 
 
 class WorkerStartError(UserError, RuntimeError):
@@ -52,7 +52,7 @@ class WorkerStartError(UserError, RuntimeError):
 
 
 class RunnerGone(BaseException):
-    """Raised through the tracker when nobody listens any more; no Exception, so that it is not taken for a failure."""
+    """Raised inside the tracker when the runner is gone; not an Exception, so it is not reported as a failure."""
 
 
 def _throttled(pipe: Connection) -> Callable[[int], None]:

@@ -1,4 +1,4 @@
-"""Locks of files, values for JSON, and what ltr.files has."""
+"""File locks, values for JSON, and the functions of ltr.files."""
 from __future__ import annotations
 
 import math
@@ -28,7 +28,7 @@ HAS_LOCKS = fcntl is not None
 def locked(path: str | Path) -> Iterator[None]:
     """Waits for a file's lock and holds it; other processes and machines that share the disk wait meanwhile.
 
-    The lock ends with its process, however that ends. Systems without ``flock`` (Windows) have none.
+    The lock ends when its process ends, for whatever reason. Systems without ``flock`` (Windows) have none.
     """
     with open_lock(path) as file:
         lock(file, exclusive=True)
@@ -44,7 +44,7 @@ def open_lock(path: str | Path) -> IO[bytes]:
 def lock(file: IO[bytes], *, exclusive: bool, wait: bool = True) -> bool:
     """Takes a lock, or changes the one that is held; False if others hold it and ``wait`` is not given.
 
-    On a disk without a lock service it warns, and counts as taken.
+    On a disk without a lock service it warns and returns True.
     """
     if fcntl is None:
         return True
@@ -67,7 +67,7 @@ def ignores_case(folder: str | Path) -> bool:
 
 
 def finite(value: Any) -> Any:
-    """The value with None for every number that JSON does not know: browsers refuse a message with NaN in it."""
+    """The value with None for NaN and infinity, which JSON does not have and browsers refuse."""
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):  # numpy's floats too
         return float(value) if math.isfinite(value) else None
     if isinstance(value, dict):

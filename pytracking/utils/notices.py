@@ -8,19 +8,19 @@ from contextlib import contextmanager
 
 
 class Notice(UserWarning):
-    """Something that the user should know, but not a fault."""
+    """Something that the user should know, but not an error."""
 
 
 def show_warnings_plainly() -> None:
-    """From now on, for a program of our own: the process's warnings are printed as one line each."""
+    """Prints this process's warnings as one line each from now on; for our own programs."""
     warnings.showwarning = _show
 
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """The same inside a block, for functions that other people's programs call."""
+    """The same within a block, for functions that other programs call."""
     before = warnings.showwarning
-    ours = before is warnings._showwarning_orig  # whoever has replaced it (pytest, a logger) knows better
+    ours = before is warnings._showwarning_orig  # leave a replacement (by pytest, a logger) in place
     if ours:
         warnings.showwarning = _show
     try:

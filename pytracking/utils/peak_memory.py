@@ -9,7 +9,7 @@ _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 def reset_peak_memory() -> None:
     """Starts counting again, where the system allows it (Linux, CUDA)."""
-    torch = sys.modules.get("torch")  # a tracker without torch is not made to load it
+    torch = sys.modules.get("torch")  # do not load torch for a tracker without it
     if torch is not None and torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
     try:

@@ -1,4 +1,4 @@
-"""The next item is made while the present one is used: frames are decoded while the tracker works."""
+"""Prepares the next item while the current one is used: frames are decoded while the tracker works."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ _END = object()
 
 
 def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items, each asked for when the one before it is handed out; one waits at most.
+    """The same items; each is requested when the previous one is handed out, and at most one waits.
 
     An exception comes where its item would have. With a single thread to use, nothing is read ahead: it would only
     take the tracker's time.

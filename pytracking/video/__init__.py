@@ -1,1 +1,1 @@
-"""One's own videos: frames from files, folders, streams and cameras; boxes to files; videos with the boxes drawn."""
+"""The user's videos: frames from files, folders, streams and cameras; boxes to files; videos with boxes drawn."""

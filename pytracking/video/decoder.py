@@ -1,4 +1,4 @@
-"""A process that decodes and can do nothing else: ``python -m pytracking.video.decoder``.
+"""A process that decodes videos and can do nothing else: ``python -m pytracking.video.decoder``.
 
 :mod:`pytracking.video.limited_source` starts it and talks to it: a message is the length of its head (4 bytes), the
 head as JSON, and as many bytes of a picture as the head says. After every frame the next one is decoded before it is
@@ -117,7 +117,7 @@ def main() -> None:
     """Answers until the other side closes."""
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):  # what a library prints must not get among the answers
+    for descriptor in (0, 1, 2):  # output of libraries must not mix with the answers
         os.dup2(nothing, descriptor)
     os.environ.update(ENVIRONMENT)
     cv2.setNumThreads(1)

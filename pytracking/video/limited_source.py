@@ -1,4 +1,4 @@
-"""Videos of strangers, decoded in a separate process that has little memory, little time and no network.
+"""Untrusted videos, decoded in a separate process with little memory, little time and no network.
 
 A file that crashes, blocks or takes over the decoder ends in a :class:`VideoError`; this process never parses a byte
 of it.
@@ -35,7 +35,7 @@ class DecoderLimits:
 
 
 class DecoderProcess:
-    """Asks a decoder, and ends it when it takes too long or says what makes no sense."""
+    """Queries a decoder, and ends it when it takes too long or gives an invalid answer."""
 
     def __init__(self, limits: DecoderLimits, what: str) -> None:
         self._limits, self._what = limits, what

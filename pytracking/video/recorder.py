@@ -1,4 +1,4 @@
-"""Boxes, scores and times of a video, on disk while it runs: what is done survives Ctrl-C and a crash."""
+"""Boxes, scores and times of a video, written while it runs, so that Ctrl-C or a crash loses nothing."""
 from __future__ import annotations
 
 import csv
@@ -84,7 +84,7 @@ class Recorder:
         return path
 
     def _recorded(self, name: str) -> dict[str, Any]:
-        """What an earlier recording of this name says about itself."""
+        """The description in an earlier recording of this name."""
         try:
             found = json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""Takes from this process whatever a decoder does not need, before it looks at a file that a stranger made.
+"""Drops every right that a decoder does not need, before it opens an untrusted file.
 
 Memory and descriptors are bounded on every system with ``resource``. On Linux a seccomp filter also refuses the
 network, other programs, other processes, every file that would be written and changes of owner, rights or attributes;
-elsewhere FFmpeg's own list of protocols stands alone.
+elsewhere only FFmpeg's list of protocols protects.
 """
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ FRAME_FOLDERS = ("img", "imgs", "color", "frames", "images")  # of sequences in 
 
 
 class VideoError(UserError, OSError):
-    """A source that cannot be opened or read on; the message names the file and the frame."""
+    """A source that cannot be opened or read further; the message names the file and the frame."""
 
 
 class FrameSource:
@@ -66,7 +66,7 @@ class FolderSource(FrameSource):
 
 
 class CaptureSource(FrameSource):
-    """A video file, a stream or a camera, through OpenCV; where it is ``finite`` an early end is a fault."""
+    """A video file, a stream or a camera, through OpenCV; if it is ``finite``, an early end is an error."""
 
     def __init__(self, target: str | int, name: str, finite: bool) -> None:
         self.name = name
@@ -101,7 +101,7 @@ class CaptureSource(FrameSource):
             )
 
     def _go_to(self, index: int) -> tuple[bool, np.ndarray | None] | None:
-        """Goes to a frame. One that was read before is found again exactly, and is returned if reading it was needed.
+        """Seeks to a frame. A frame read before is found exactly; it is returned if seeking had to read it.
 
         OpenCV finds frames by time, which is exact where all frames last equally long. Where they do not, the frame
         found has another time than the one noted, and the frames are counted instead.

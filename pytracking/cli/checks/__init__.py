@@ -1,4 +1,4 @@
-"""What ``pytracking doctor`` tries out: each check does what a command will do."""
+"""The checks of ``pytracking doctor``; each one does what a command will do."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Threads, engine and accelerators, by a real operation each."""
+"""Threads, engine and accelerators, each checked by a real operation."""
 from __future__ import annotations
 
 import time

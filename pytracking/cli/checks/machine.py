@@ -24,7 +24,7 @@ def folders(enough: int = ENOUGH) -> Iterator[Finding]:
         path, remedy = getattr(settings, key), how_to_set(key).replace("\n", " ")
         problem = why_not_writable(path)
         if problem is not None:
-            needed = key != "network_path"  # networks may well be read from where nobody may write
+            needed = key != "network_path"  # networks are often read from a folder without write permission
             yield Finding(False if needed else None, key, f"cannot be written: {problem}", remedy if needed else "")
             continue
         free = shutil.disk_usage(_existing(path)).free

@@ -1,4 +1,4 @@
-"""AVisT: 120 videos in bad visibility. Its list is the folder's own."""
+"""AVisT: 120 videos with poor visibility; its folder names them."""
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""What the loaders of public benchmarks share: sequence lists, frame folders, number files, and one honest error.
+"""What the loaders of public benchmarks share: sequence lists, frame folders, number files and errors.
 
 The lists in ``lists/`` name the sequences of each benchmark; frames are found by listing the benchmark's own folders,
-so that zero padding and image format need not be written down anywhere.
+so zero padding and image format need not be listed.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Item = TypeVar("Item")
 class IncompleteDatasetError(UserError, FileNotFoundError):
     """A download that lacks sequences; the message names them and shows the layout that was expected.
 
-    Those that are ``present`` can be used all the same; ``expected`` is how many there should be.
+    The ``present`` ones can still be used; ``expected`` is how many there should be.
     """
 
     def __init__(

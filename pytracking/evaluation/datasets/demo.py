@@ -24,11 +24,11 @@ from pytracking.utils.image_io import write_image
 from pytracking.utils.names import unknown_name_message
 from pytracking.utils.progress import progress_bar
 
-_rendering = threading.Lock()  # a server asks from several threads: one of them renders, the others wait
+_rendering = threading.Lock()  # a server may call this from several threads: one renders, the others wait
 
 
 class DemoRenderError(UserError):
-    """This machine rendered other pixels than the reference; results on them could not be compared."""
+    """This machine's pixels differ from the reference, so results on them would not be comparable."""
 
 
 def load(root: Path | None = None, variant: str | None = None) -> SequenceList:
@@ -73,7 +73,7 @@ def _render_to_disk(scenario: Scenario, root: Path | None, bar: tqdm) -> None:
         try:
             os.rename(work, final)
         except OSError:
-            if not final.is_dir():  # else another process was faster, with the same pixels
+            if not final.is_dir():  # otherwise another process was faster, with the same pixels
                 raise
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""NanoTrack v3, as a light peer to compare with: a Siamese network that onnxruntime runs."""
+"""NanoTrack v3, a small Siamese network on onnxruntime, for comparison."""
 
 
 def get_tracker_class() -> type:

@@ -90,7 +90,7 @@ def open_session(path: Path) -> Any:
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except OSError:
         raise
-    except Exception as error:  # onnxruntime has a class of its own for every kind, without a common one
+    except Exception as error:  # onnxruntime's exceptions have no common base class
         reason = str(error).splitlines()[0][:160]
         raise UserError(f"{path}: is not an ONNX network that can be run ({reason})") from error
 

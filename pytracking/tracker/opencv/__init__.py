@@ -1,4 +1,4 @@
-"""OpenCV's own trackers, as peers to compare with: csrt, kcf, mil, and with ONNX networks nano and vit."""
+"""OpenCV's own trackers, for comparison: csrt, kcf, mil, and with ONNX networks nano and vit."""
 from pytracking.tracker.opencv.opencv import OpenCVTracker
 
 

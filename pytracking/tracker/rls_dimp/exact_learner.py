@@ -3,8 +3,8 @@
 Around the filter w0 of the moment, with scores s0, a sample's loss is nearly ``g (s - s0) + (s - s0) H (s - s0) / 2``
 with its gradient g and curvature H in the scores. H is Gauss-Newton's for sums of squares and Newton's for PrDiMP's
 divergence. As H = A A^T and s = X w, this is a linear regression with the rows ``A^T X``. All that the sample says of w
-is ``X^T H X`` and ``X^T (H s0 - g)``: normal equations, which add up over samples. A sample is taken in once and may
-then leave the sample memory; what it said stays.
+is ``X^T H X`` and ``X^T (H s0 - g)``: normal equations, which add up over samples. Each sample is added once and may
+then leave the sample memory; its contribution stays.
 
 For squares ``v^2 (act(s) - y)^2`` these are ``sum d^2 x x^T`` and ``sum d^2 t x`` over the positions, with
 ``d = v act'(s0)`` and ``t = s0 - (act(s0) - y) / act'(s0)``; positions where act' is 0 say nothing.
@@ -126,7 +126,7 @@ class ExactLearner(OnlineLearner):
 
 
 def _take_in(equations: NormalEquations, sample: FilterObjective, scores: Tensor, kernel: int) -> None:
-    """Adds one sample with its scores (1, 1, h, w); one that is not finite says nothing."""
+    """Adds one sample with its scores (1, 1, h, w); one that is not finite is ignored."""
     try:
         equations.update_with_moment(*quadratic_model(sample, scores, kernel))
     except NonFiniteInputError:  # the loss is not finite either, so the tracker refuses this update
