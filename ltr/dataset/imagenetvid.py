@@ -1,4 +1,4 @@
-"""ImageNet-VID's training videos, one track an object: ``{Annotations,Data}/VID/train/<part>/<video>/000000.*``."""
+"""ImageNet-VID's training videos, one track per object: ``{Annotations,Data}/VID/train/<part>/<video>/000000.*``."""
 from __future__ import annotations
 
 import json
@@ -15,7 +15,7 @@ from ltr.files import write_text
 class ImagenetVid(VideoDataset):
     """Tracks of at least `minimum_length` frames.
 
-    Reading the annotations, one XML file for each frame, takes long: the first use writes them to `index_file`.
+    Reading the annotations (one XML file per frame) is slow, so the first use saves them to `index_file`.
     """
 
     name = "imagenetvid"
@@ -28,7 +28,9 @@ class ImagenetVid(VideoDataset):
         tracks = json.loads(index_file.read_text())
         self.tracks = [t for t in tracks if sum(box is not None for box in t["boxes"]) >= minimum_length]
         if not self.tracks:
-            raise DatasetNotFoundError(f"{index_file} has no track of {minimum_length} frames: delete it, check {root}")
+            raise DatasetNotFoundError(
+                f"{index_file} has no track of {minimum_length} frames: check {root} and delete the file"
+            )
 
     def __len__(self) -> int:
         return len(self.tracks)
