@@ -22,9 +22,6 @@ def load_backbone_weights(network: nn.Module, path: Path, prefix: str = "") -> N
     network.load_state_dict({name: stored[name].float() for name in wanted if name in stored}, strict=False)
 
 
-def load_convolutions(network: nn.Module, path: Path) -> None:
-    """Loads an MDNet's convolutions from a file of plain tensors with MDNet's names."""
-    load_backbone_weights(network, path, "layers.conv")
 
 
 @torch.no_grad()

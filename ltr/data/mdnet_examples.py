@@ -141,6 +141,11 @@ class MdnetExamples(Examples):
         return lambda scene: self.augmentation.apply(scene, np.zeros(4), (False, grey), rng)[0]
 
 
+def visible_videos(dataset: VideoDataset) -> list[tuple[VideoDataset, int]]:
+    """The dataset with the index of each video whose target is ever visible, as `MdnetExamples` takes them."""
+    return [(dataset, number) for number in range(len(dataset)) if dataset.track(number).visible.any()]
+
+
 def first_of_batch(batch: list[dict]) -> dict:
     """Collates a batch of one example; scenes differ in size, so they cannot be stacked."""
     if len(batch) != 1:
