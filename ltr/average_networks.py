@@ -44,16 +44,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--setting", help="module in ltr.train_settings whose TRACKER replaces the tracker settings")
     args = parser.parse_args(arguments)
-    try:
-        mean = average(args.files)
-    except (UserError, OSError) as error:
-        parser.exit(1, f"error: {error}\n")
+    updates = {}
     if args.setting:
         try:
-            mean.metadata["tracker"] = importlib.import_module(f"ltr.train_settings.{args.setting}").TRACKER
+            updates["tracker"] = importlib.import_module(f"ltr.train_settings.{args.setting}").TRACKER
         except (ModuleNotFoundError, AttributeError):
             parser.error(f"argument --setting: {args.setting} has no TRACKER or does not exist; try dimp.dimp_mobile")
-    save_checkpoint(args.output, mean.net, mean.constructor, mean.metadata, half=True)
+    try:
+        mean = average(args.files)
+        save_checkpoint(args.output, mean.net, mean.constructor, mean.metadata | updates, half=True)
+    except (UserError, OSError) as error:
+        parser.exit(1, f"error: {error}\n")
     print(f"{args.output}: mean of {len(args.files)} networks")
     return 0
 
