@@ -43,8 +43,8 @@ def parse_content(path: Path, content: Any) -> Checkpoint:
     if content and all(isinstance(value, Tensor) for value in content.values()):
         return Checkpoint(dict(content), None, {"format": "state dict"})
     raise CheckpointError(
-        f"{path}: none of 'net' (pytracking), 'shared_layers' (MDNet) or a plain state dict; "
-        f"it has {brief(list(content))}"
+        f"{path}: has neither 'net' (pytracking) nor 'shared_layers' (MDNet) and is not a plain state dict; "
+        f"it contains {brief(list(content))}"
     )
 
 

@@ -35,7 +35,7 @@ class CocoStills(Stills):
 
 
 def _is_whole(annotation: dict, image: dict, folder: Path) -> bool:
-    """Whether a quarter of the box is covered, its size is usable and the image exists (partial copies lack some)."""
+    """Whether at least a quarter of the box is visible, its size is usable and the image exists."""
     width, height = annotation["bbox"][2:]
     visible_area = annotation.get("area") or width * height
     usable = is_usable(np.array(annotation["bbox"], float), image["width"], image["height"])

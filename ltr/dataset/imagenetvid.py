@@ -28,9 +28,7 @@ class ImagenetVid(VideoDataset):
         tracks = json.loads(index_file.read_text())
         self.tracks = [t for t in tracks if sum(box is not None for box in t["boxes"]) >= minimum_length]
         if not self.tracks:
-            raise DatasetNotFoundError(
-                f"{index_file} has no track of {minimum_length} frames: check {root} and delete the file"
-            )
+            raise DatasetNotFoundError(f"{index_file} has no track of {minimum_length} frames: delete it, check {root}")
 
     def __len__(self) -> int:
         return len(self.tracks)

@@ -7,10 +7,7 @@ import numpy as np
 
 
 def smooth_path(rng: np.random.Generator, frames: int, spread: float, memory: float = 0.9) -> np.ndarray:
-    """A random path (frames,): the sum of an autoregressive velocity, scaled to standard deviation `spread`.
-
-    The path is zero at a random frame.
-    """
+    """A random path (frames,), zero at a random frame: the sum of an AR(1) velocity, scaled to deviation `spread`."""
     velocity = np.empty(frames)
     current = rng.normal()
     for t in range(frames):

@@ -12,7 +12,7 @@ LEVEL_NAMES = ("fine", "coarse")
 def add_level(
     file: GraphFile, layer: FoldedLinear, cells: str, vertical: str, horizontal: str
 ) -> tuple[str, str, str]:
-    """A level's contribution to the values (N, 1), and the gradients for its vertical and horizontal weights."""
+    """A level's contribution to the values (N, 1), and the gradients of its vertical and horizontal weights."""
     bins, channels = layer.bins, layer.channels
     by_box = file.constant(np.array([-1, bins, bins, channels]))
     flat = file.constant(np.array([-1, bins * bins * channels]))

@@ -156,11 +156,8 @@ def _step(network: IoUNet) -> GraphFile:
 
 
 def _bin_weights(step: GraphFile, place: str) -> tuple[list[str], str, str]:
-    """Adds the bins' weights.
-
-    Returns:
-        The cells' weights (N, bins, cells) for each of BINS; hats minus weights at the lower and upper ends of all bins
-        (N, 2, TOTAL, cells); and half the inverse of the bins' widths (N, TOTAL, 1).
+    """The cells' weights (N, bins, cells) for each of BINS; hats minus weights at the lower and upper ends of all bins
+    (N, 2, TOTAL, cells); and half the inverse of the bins' widths (N, TOTAL, 1).
     """
     ends = step.node("Gemm", place, "ends", "origin")
     ends = step.node("Reshape", ends, step.constant(np.array([0, 2, TOTAL, 1])))
@@ -183,7 +180,7 @@ def _bin_weights(step: GraphFile, place: str) -> tuple[list[str], str, str]:
 
 
 def _place_gradient(step: GraphFile, gradients: list[str], slopes: str, density: str) -> str:
-    """Maps gradients with respect to the weights of :func:`_bin_weights` to coordinates (N, 4)."""
+    """Converts gradients with respect to the weights of :func:`_bin_weights` to gradients of the coordinates (N, 4)."""
     padded = [step.node("Pad", each, f"pads{number}") for number, each in enumerate(gradients)]
     whole = step.node("Mul", step.node("Concat", *padded, axis=1), density)
     whole = step.node("Unsqueeze", whole, step.constant(np.array([1])))  # (N, 1, TOTAL, cells)

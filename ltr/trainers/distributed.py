@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import distributed, nn
+from torch import Tensor, distributed, nn
 
 from ltr.errors import UserError
 
@@ -68,11 +68,13 @@ def main_process_first() -> Iterator[None]:
 
 def _from_main_process(value: int) -> int:
     """Broadcasts the main process's value to every process."""
-    shared = torch.tensor([value])
-    if distributed.get_backend() == "nccl":
-        shared = shared.cuda()
+    shared = _on_group_device(torch.tensor([value]))
     distributed.broadcast(shared, src=0)
     return int(shared)
+
+
+def _on_group_device(value: Tensor) -> Tensor:
+    return value.cuda() if distributed.get_backend() == "nccl" else value
 
 
 def wrapped(actor: nn.Module, device: torch.device) -> nn.Module:
@@ -86,8 +88,6 @@ def wrapped(actor: nn.Module, device: torch.device) -> nn.Module:
 def mean_over_processes(value: float) -> float:
     if process_count() == 1:
         return value
-    total = torch.tensor([value], dtype=torch.float64)
-    if distributed.get_backend() == "nccl":
-        total = total.cuda()
+    total = _on_group_device(torch.tensor([value], dtype=torch.float64))
     distributed.all_reduce(total)
     return float(total / process_count())

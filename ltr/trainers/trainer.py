@@ -115,9 +115,7 @@ class Trainer:
             for name, value in stats.items():
                 totals[name] += float(value) / self.plan.accumulate
         if not math.isfinite(totals["loss"]):
-            raise FloatingPointError(
-                f"loss {totals['loss']} in epoch {self.epoch}, step {self.step}: lower the learning rates"
-            )
+            raise FloatingPointError(f"loss {totals['loss']} in epoch {self.epoch}, step {self.step}: lower the rates")
         self.scaler.unscale_(self.optimizer)
         if self.plan.gradient_clip is not None:
             trained = [p for group in self.optimizer.param_groups for p in group["params"]]
@@ -167,6 +165,8 @@ def _make_optimizer(plan: TrainingPlan) -> torch.optim.Optimizer:
     if plan.optimizer == "sgd":
         return torch.optim.SGD(plan.parameter_groups, lr=1e-3, momentum=0.9, weight_decay=plan.weight_decay)
     raise UserError(f"optimizer {plan.optimizer!r} is not known: use 'adam' or 'sgd'")
+
+
 
 
 def _step_seed(seed: int, epoch: int, step: int, rank: int) -> int:

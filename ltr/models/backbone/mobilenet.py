@@ -125,7 +125,7 @@ class MobileNetV2(nn.Module):
         for name, tap in self.taps.items():
             if tap_strides.get(tap) != self.strides.get(name) or tap == "1e":
                 valid = [t for t, s in tap_strides.items() if s == self.strides.get(name) and t != "1e"]
-                raise ValueError(f"MobileNetV2 tap {tap!r} cannot be {name!r}; at its stride are {valid}")
+                raise ValueError(f"MobileNetV2 tap {tap!r} cannot be {name!r}; the taps at its stride are {valid}")
             self.channels[name] = tap_channels[tap]
         for module in self.modules():
             if isinstance(module, nn.Conv2d):

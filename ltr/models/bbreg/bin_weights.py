@@ -82,9 +82,8 @@ class BinWeights:
         return weights
 
     def _store_slopes(self, mean: np.ndarray, size: np.ndarray, density: np.ndarray) -> None:
-        """Stores the weights' derivatives in the box's two ends.
-
-        Shifting a bin changes its mean by the hat's difference between its ends, widening it by the hat minus the mean.
+        """Stores the means' derivatives in the box's ends, combined from those for shifting bins (hat at the end minus
+        hat at the start) and for widening them (hat at the end minus mean), each over the bin's width.
         """
         shift = _steps(size)
         shift *= -density
@@ -93,7 +92,7 @@ class BinWeights:
         self._slopes = np.stack([shift - at_end, at_end])  # (start and end, x and y, N, E - 1, length)
 
     def corner_gradient(self, gradients: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-        """Maps gradients for the weights of :meth:`set_boxes` to the corners (N, 4)."""
+        """Converts gradients with respect to the weights of :meth:`set_boxes` to gradients of the corners (N, 4)."""
         whole = np.zeros_like(self._slopes[0])
         for (bins, scale), first, (vertical, horizontal) in zip(LEVELS, (0, SEAM + 1), gradients, strict=True):
             whole[0, :, first : first + bins, : horizontal.shape[-1]] = horizontal * scale

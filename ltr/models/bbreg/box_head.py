@@ -18,7 +18,7 @@ from ltr.models.inference import fold_norm
 
 ConvWeights = tuple[Tensor, Tensor]
 LevelWeights = tuple[np.ndarray, np.ndarray]  # of boxes' bins: V (N, bins, rows), H (N, bins, columns)
-LevelGradient = tuple[np.ndarray, np.ndarray]  # gradients for these
+LevelGradient = tuple[np.ndarray, np.ndarray]  # gradients with respect to these
 
 
 class LocalCrop(NamedTuple):
@@ -81,7 +81,7 @@ class BoxHead(Protocol):
         """Each level's output times the target's channel factors, as input for `values`."""
 
     def values(self, maps: Sequence[Any], weights: Sequence[LevelWeights]) -> tuple[np.ndarray, list[LevelGradient]]:
-        """Values (N,) of boxes, and their gradients for each level's bin weights."""
+        """Values (N,) of boxes, and their gradients with respect to each level's bin weights."""
 
 
 def folded_linears(network: IoUNet) -> list[FoldedLinear]:

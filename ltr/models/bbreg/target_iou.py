@@ -88,7 +88,7 @@ class LocalIoU:
         return self._target.head.dtype
 
     def iou_and_gradient(self, boxes: Tensor) -> tuple[Tensor, Tensor]:
-        """Predicted overlaps (N,) of boxes xywh in pixels (N, 4), and the gradient of each for its own box (N, 4)."""
+        """Predicted overlaps (N,) of boxes xywh in pixels (N, 4), and each one's gradient in its own box (N, 4)."""
         values, gradient = self.values_and_gradient(boxes.detach().cpu().numpy())
         return torch.from_numpy(values).to(self._features[0]), torch.from_numpy(gradient).to(self._features[0])
 

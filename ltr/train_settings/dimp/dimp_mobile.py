@@ -69,7 +69,7 @@ TRACKER = {  # settings in which trackers on this network differ from the publis
     "early_frames": 20,  # if the first pose changes at once, later frames would be uncertain and never learned from
     "net_opt_update_iter": 3,  # scores as well as the paper's 5, in less time
     "learning_rate": 0.02,
-    "uncertain_part": 0.5,  # otherwise so frequent updates would learn occluders
+    "uncertain_part": 0.5,  # otherwise, updates this frequent would learn occluders
     "refinement_by_confidence": True,
     "target_not_found_threshold": 0.15,  # unlearned poses score low; they are followed, but not learned from
 }
