@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ltr.models.tracking.dimpnet import DiMPNet
-from pytracking.tracker.dimp.confidence import WHOLE_TRUST, UsualPeak, trust_in_box
+from pytracking.tracker.dimp.confidence import FULL_TRUST, UsualPeak, trust_in_box
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.params import DimpParams
 from tests.dimp.test_tracker import ALWAYS_FOUND, SMALL, boxes, run
@@ -15,22 +15,22 @@ from tests.dimp.test_tracker import ALWAYS_FOUND, SMALL, boxes, run
 
 def test_the_usual_peak_starts_with_the_first_and_follows_slowly() -> None:
     usual = UsualPeak()
-    assert usual.part(0.1) == 1.0
-    usual.found(0.8)
-    assert usual.part(0.4) == 0.5 and usual.part(7.0) == 1.0 and usual.part(-1.0) == 0.0
-    usual.found(0.9)
+    assert usual.relative(0.1) == 1.0
+    usual.update(0.8)
+    assert usual.relative(0.4) == 0.5 and usual.relative(7.0) == 1.0 and usual.relative(-1.0) == 0.0
+    usual.update(0.9)
     assert usual.value == pytest.approx(0.81)
-    usual.found(0.4)
+    usual.update(0.4)
     assert usual.value == pytest.approx(0.8018), "it falls more slowly than it rises"
     for _ in range(400):
-        usual.found(0.4)
-    assert usual.part(0.2) == pytest.approx(0.5, abs=1e-3), "a change that lasts becomes usual"
+        usual.update(0.4)
+    assert usual.relative(0.2) == pytest.approx(0.5, abs=1e-3), "a change that lasts becomes usual"
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_trust_in_a_box_grows_with_the_peak(first: float, second: float) -> None:
     low, high = sorted((first, second))
-    assert 0 <= trust_in_box(low) <= trust_in_box(high) <= 1 == trust_in_box(WHOLE_TRUST)
+    assert 0 <= trust_in_box(low) <= trust_in_box(high) <= 1 == trust_in_box(FULL_TRUST)
 
 
 @pytest.fixture

@@ -96,9 +96,9 @@ def test_forgetting_without_an_end_starts_p_again() -> None:
     learner.beta, learner.dtype = 0.5, torch.float32
     learner.start(filters.float(), torch.Generator())
     scores = problem.scores(filters)
-    with pytest.warns(RuntimeWarning, match="starts again"):
+    with pytest.warns(RuntimeWarning, match="was reset"):
         for _ in range(200):
-            learner.take_in(problem, scores, filters.shape[-1])
+            learner.observe(problem, scores, filters.shape[-1])
     assert 1 <= learner.inverse.steps < 200 and torch.isfinite(learner.inverse.dense()).all()
 
 

@@ -43,7 +43,7 @@ def test_every_learner_reports_it_and_is_not_changed_by_it(network, frames, lear
     tracker_class, params_class = LEARNERS[learner]
     common = SMALL | ALWAYS_FOUND | {"learner": learner}
     tracker = tracker_class(params_class(**common, output_past_margin=True), network)
-    tracker.past = PastSamples(age=4)
+    tracker.past = PastSamples(min_age=4)
     outputs = run(tracker, frames)
     found = [output["learner"]["past_margin"] for output in outputs]
     assert found[:4] == [None] * 4 and all(np.isfinite(value) for value in found[4:])  # frames 2 to 5, then from 6 on
@@ -54,7 +54,7 @@ def test_every_learner_reports_it_and_is_not_changed_by_it(network, frames, lear
 
 def test_the_margin_is_that_of_the_present_filter_on_old_samples_alone(network, frames, monkeypatch) -> None:
     tracker = DimpTracker(DimpParams(**SMALL | {"train_skipping": 1}, **ALWAYS_FOUND, output_past_margin=True), network)
-    tracker.past = PastSamples(age=4)
+    tracker.past = PastSamples(min_age=4)
     stored: list[tuple[torch.Tensor, torch.Tensor]] = []
     offer = tracker.past.offer
     monkeypatch.setattr(tracker.past, "offer", lambda n, x, box: (stored.append((x.clone(), box)), offer(n, x, box)))
