@@ -1,4 +1,4 @@
-"""What a low peak changes: such a frame is not learnt from, and its box is trusted less."""
+"""Frames with a low peak are not learnt from, and their boxes are trusted less."""
 from __future__ import annotations
 
 import numpy as np
@@ -35,7 +35,7 @@ def test_trust_in_a_box_grows_with_the_peak(first: float, second: float) -> None
 
 @pytest.fixture
 def covered(network: DiMPNet):
-    """Trackers of a target that is covered after the first tracked frame: a third of the score, everywhere."""
+    """Makes trackers of a target that is covered after the first tracked frame: all scores fall to a third."""
 
     class Covered(DimpTracker):
         def score_map(self, features):
@@ -52,12 +52,12 @@ def test_a_peak_far_below_the_usual_one_is_not_learnt_from(covered, frames: list
         assert tracker.memory.num_stored == samples
 
 
-def test_the_box_follows_a_low_peak_less(covered, frames: list[np.ndarray]) -> None:
+def test_a_low_peak_reduces_the_refinement(covered, frames: list[np.ndarray]) -> None:
     whole, by_peak = (
         boxes(run(covered(update_classifier=False, refinement_by_confidence=wanted), frames[:3]))
         for wanted in (False, True)
     )
     np.testing.assert_array_equal(by_peak[0], whole[0])
     change, trusted = whole[1, 2:] - whole[0, 2:], by_peak[1, 2:] - by_peak[0, 2:]
-    assert np.abs(change).max() > 0.1, "else the box head moves nothing here"
+    assert np.abs(change).max() > 0.1, "the box head must change the box, or this proves nothing"
     np.testing.assert_allclose(trusted, trust_in_box(1 / 3) * change, atol=0.02)

@@ -23,7 +23,7 @@ losses = pytest.mark.parametrize("loss", ["density", "density_extra", "hinge", "
 
 
 def make_problem(loss: str, seed: int, kernel: int = 4, samples: int = 3) -> tuple[FilterObjective, Tensor]:
-    """A learning problem in float64 and filters to start from."""
+    """A learning problem in float64 and initial filters."""
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape: int) -> Tensor:
@@ -44,13 +44,13 @@ def make_problem(loss: str, seed: int, kernel: int = 4, samples: int = 3) -> tup
 
 
 def windows(problem: FilterObjective, filters: Tensor) -> Tensor:
-    """The row of every score in the filter, (scores, p)."""
+    """The linear map from filter to scores, (scores, p)."""
     eye = torch.eye(filters.numel(), dtype=filters.dtype).view(-1, *filters.shape)
     return torch.stack([problem.scores(unit).flatten() for unit in eye], 1)
 
 
 def dense_curvature(problem: FilterObjective, filters: Tensor) -> Tensor:
-    """Curvature matrix by autograd: of half the sum of squares linearised, or of the divergence itself."""
+    """Curvature matrix by autograd: Gauss-Newton's for half a sum of squares, Newton's for the divergence."""
     rows, scores = windows(problem, filters), problem.scores(filters)
     if isinstance(problem, DensityObjective):
         hessian = torch.autograd.functional.hessian(
@@ -82,7 +82,7 @@ def test_gradient_and_curvature(loss: str, seed: int, kernel: int) -> None:
 
 
 @losses
-def test_chosen_samples_have_the_loss_that_each_has_alone(loss: str) -> None:
+def test_loss_of_a_selection_is_the_sum_over_its_samples(loss: str) -> None:
     problem, filters = make_problem(loss, 0)
     chosen = problem.samples(torch.tensor([2, 0]))
     scores = chosen.scores(filters)
@@ -209,7 +209,7 @@ def test_scores_of_atom_are_the_same_size_as_its_features() -> None:
 
 
 def model_oracle(problem: FilterObjective, filters: Tensor, index: int) -> tuple[Tensor, Tensor]:
-    """Matrix and right-hand side of one sample's quadratic model at the filters, by autograd; weight taken out."""
+    """Matrix and right-hand side of one sample's quadratic model at the filters, by autograd, without its weight."""
     sample, flat = problem.sample(index), filters.flatten()
     factor = 1 if isinstance(problem, DensityObjective) else 0.5
     matrix = dense_curvature(sample, filters) - problem.regularisation * torch.eye(len(flat), dtype=flat.dtype)
@@ -222,7 +222,7 @@ def model_oracle(problem: FilterObjective, filters: Tensor, index: int) -> tuple
 @few
 @given(seed=seeds, kernel=kernels)
 def test_exact_learner_solves_the_sum_of_quadratic_models(loss: str, seed: int, kernel: int) -> None:
-    """Three updates; every sample's model is taken at the filter of its own update."""
+    """Three updates; every sample is linearised at the filter of its own update."""
     problem, filters = make_problem(loss, seed, kernel, samples=5)
     learner = ExactLearner(beta=1.0, first_part=0.25, iterations=300, most_samples=1)
     learner.start(filters, torch.Generator())
@@ -231,7 +231,7 @@ def test_exact_learner_solves_the_sum_of_quadratic_models(loss: str, seed: int, 
     lam = problem.regularisation * torch.eye(filters.numel(), dtype=filters.dtype)
     total, z_total = torch.zeros_like(mean), torch.zeros_like(z_mean)
     for later in (3, 4):
-        learner.notice(later)  # none of the three is the first frame's; the newest alone is taken in
+        learner.notice(later)  # none of the three is from the first frame; each update uses the newest only
     for step, index in enumerate((2, 3, 4), start=1):
         learner.notice(index)
         more, z_more = model_oracle(problem, filters, index)

@@ -1,4 +1,4 @@
-"""The parameter files say what the paper, DiMP's authors and the released code say."""
+"""The parameter files agree with the paper, DiMP's authors and the released code."""
 from __future__ import annotations
 
 import importlib
@@ -67,7 +67,7 @@ def test_published_values(name: str) -> None:
     ],
 )
 def test_controls_differ_in_the_learner_alone(rls: str, bgd: str, matched: str) -> None:
-    """RLS's first step is its rate over delta; the matched control has that length, plain descent a tenth of it."""
+    """RLS's first step is its rate over delta; the matched control's step is as long, plain descent's a tenth of it."""
     improved, plain, control = (load(name) for name in (rls, bgd, matched))
     first_step = improved.step_length / improved.delta
     assert control.step_length * control.step_factor == pytest.approx(first_step)
@@ -109,5 +109,5 @@ def test_bgd_differs_from_rls_in_the_learner_alone(rls: str, bgd: str) -> None:
     [("rls_dimp.default", 20), ("dimp.bgd", 20), ("dimp.default", 20), ("dimp.dimp50_vot18", 0), ("rls_dimp.vot19", 0),
      ("rls_dimp.prdimp50", 0), ("dimp.super_dimp_bgd", 0), ("atom.default", 0)],
 )  # fmt: skip
-def test_early_frames_are_for_files_without_a_schedule_of_their_own(name: str, frames: int) -> None:
+def test_early_frames_are_not_recommended_to_files_with_their_own_schedule(name: str, frames: int) -> None:
     assert with_recommendations(load(name), {"early_frames": 20}).early_frames == frames
