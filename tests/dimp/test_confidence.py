@@ -27,6 +27,13 @@ def test_the_usual_peak_starts_with_the_first_and_follows_slowly() -> None:
     assert usual.relative(0.2) == pytest.approx(0.5, abs=1e-3), "a change that lasts becomes usual"
 
 
+@pytest.mark.parametrize("value", [0.0, -0.5])
+def test_peaks_are_not_compared_with_a_usual_one_that_is_not_positive(value: float) -> None:
+    usual = UsualPeak()
+    usual.update(value)
+    assert usual.relative(0.3) == usual.relative(-0.8) == 1.0
+
+
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_trust_in_a_box_grows_with_the_peak(first: float, second: float) -> None:
     low, high = sorted((first, second))

@@ -19,8 +19,8 @@ class UsualPeak:
         self.value: float | None = None
 
     def relative(self, peak: float) -> float:
-        """The peak divided by the usual one, clipped to 0..1; 1 for the first peak."""
-        return 1.0 if self.value is None else min(max(peak / self.value, 0.0), 1.0)
+        """The peak divided by the usual one, clipped to 0..1; 1 if there is no positive usual peak."""
+        return 1.0 if self.value is None or self.value <= 0 else min(max(peak / self.value, 0.0), 1.0)
 
     def update(self, peak: float) -> None:
         """Adds the peak of a frame in which the target was found, uncertain or not: lasting changes become usual."""

@@ -252,7 +252,7 @@ class DimpTracker(BackgroundLearning, StagedTracker):
             num_iter = params.net_opt_hn_iter
         elif early or (trusted or params.update_when_lost) and (self.frame_number - 1) % params.train_skipping == 0:
             num_iter = params.net_opt_update_iter
-        if num_iter == 0:
+        if num_iter < 1:
             return self._learner_report(0)
         if self._can_learn_in_background():
             return self.start_in_background(lambda: self._update(num_iter))
