@@ -30,7 +30,8 @@ class ImageReadError(UserError, OSError):
 def read_image(path: str | Path) -> np.ndarray:
     """Reads an image as RGB uint8 (h, w, 3); ImageReadError if it is missing, truncated or not an image.
 
-    Grey images are repeated in three channels, 16-bit images keep their upper byte, alpha channels are dropped.
+    Grey images are repeated in three channels, 16-bit images keep their upper byte, alpha channels are dropped. A JPEG
+    file's EXIF orientation is ignored.
     """
     path = Path(path)
     try:
@@ -64,7 +65,7 @@ def _decode_jpeg(data: bytes, name: str) -> np.ndarray:
             return simplejpeg.decode_jpeg(data, colorspace="RGB")
         except ValueError:
             pass  # e.g. CMYK, which OpenCV can convert
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
     if image is None:
         raise ImageReadError(f"cannot read image {name}: the JPEG data is damaged")
     return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
