@@ -71,7 +71,7 @@ def with_values(params: Params, values: dict[str, Any], source: str) -> Params:
 
 
 def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
-    """Returns the parameters with a network's recommendations for all that neither file nor user states.
+    """Returns the parameters with a network's recommendations for all that were not stated.
 
     The recommendations are ``metadata["tracker"]`` of the network's file. :mod:`pytracking.evaluation.parameters`
     applies them; trackers created without it use their parameters unchanged. Raises AttributeError for parameters that
@@ -83,7 +83,7 @@ def with_recommendations(params: Params, recommended: dict[str, Any]) -> Params:
     if unknown:
         raise AttributeError(
             f"the network {params.network_file or ''} recommends tracker parameters {unknown}, "
-            f"which {type(params).__name__} does not have or a network may not choose"
+            f"which {type(params).__name__} does not have or networks may not recommend"
         )
     unstated = {name: value for name, value in recommended.items() if name not in params.provenance}
     return with_values(params, unstated, "network")

@@ -45,7 +45,7 @@ def test_a_patch_shows_the_pixels_at_its_coordinates(y, x, scale, out, conventio
 @some
 @given(st.floats(25, 35), st.floats(25, 55), st.floats(0.2, 4), st.integers(4, 12))
 def test_an_exact_patch_shows_the_area_between_its_corners(y, x, scale, out) -> None:
-    image = ramp().astype(np.float32)  # not rounded to whole colours
+    image = ramp().astype(np.float32)  # float, so that averages are not rounded
     size = np.full(2, scale * out)
     patch, crop = sample_rectangle(image, np.array([y, x]), size, np.full(2, out), convention="exact")
     area = max(round(0.8 * scale), 1)
@@ -56,7 +56,7 @@ def test_an_exact_patch_shows_the_area_between_its_corners(y, x, scale, out) -> 
     for channel, axis, side in ((0, 1, 80), (1, 0, 60)):
         line, places = patch[0, channel].mean(dim=axis - 1).numpy(), crop.top_left[axis] + middles
         seen = (places > scale) & (places < side - 1 - scale)
-        rim = (area - 1) / 2  # half an area, which is repeated outwards
+        rim = (area - 1) / 2  # half an averaged area, beyond which the patch is constant
         seen &= (places >= crop.top_left[axis] + rim) & (places <= crop.bottom_right[axis] - 1 - rim)
         np.testing.assert_allclose(line[seen], places[seen], atol=1e-3)
 

@@ -188,7 +188,7 @@ def test_joint_model_has_the_gradient_of_half_the_loss(seed: int, kernel: int) -
 
 
 @losses
-def test_exploded_filters_are_recognised(loss: str) -> None:
+def test_exploded_filters_are_detected(loss: str) -> None:
     problem, filters = make_problem(loss, 3)
     assert find_fault(problem, 0.1 * filters) is None
     assert find_fault(problem, torch.zeros_like(filters)) is None
@@ -196,7 +196,7 @@ def test_exploded_filters_are_recognised(loss: str) -> None:
     assert "not a number" in find_fault(problem, filters * torch.nan)
 
 
-def test_rows_of_a_density_are_not_drawn() -> None:
+def test_rows_are_not_drawn_for_a_density() -> None:
     problem, filters = make_problem("density", 0)
     with pytest.raises(ValueError, match="virtual"):
         SampledBlock(4).rows(problem, problem.scores(filters), filters.shape[-1], torch.Generator())

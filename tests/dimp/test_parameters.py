@@ -22,7 +22,7 @@ def names(package: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [name for each in ("dimp", "rls_dimp", "atom", "rls_atom") for name in names(each)])
-def test_every_file_loads_and_describes_itself(name: str) -> None:
+def test_every_file_loads_and_has_a_docstring(name: str) -> None:
     module = importlib.import_module(f"pytracking.parameter.{name}")
     params = module.parameters()
     assert isinstance(params, RLSDimpParams if name.startswith("rls_") else DimpParams)
@@ -66,7 +66,7 @@ def test_published_values(name: str) -> None:
         ("rls_atom.default", "atom.bgd", "atom.bgd_matched"),
     ],
 )
-def test_controls_differ_in_the_learner_alone(rls: str, bgd: str, matched: str) -> None:
+def test_controls_differ_only_in_the_learner(rls: str, bgd: str, matched: str) -> None:
     """RLS's first step is its rate over delta; the matched control's step is as long, plain descent's a tenth of it."""
     improved, plain, control = (load(name) for name in (rls, bgd, matched))
     first_step = improved.step_length / improved.delta
@@ -96,7 +96,7 @@ def test_the_papers_learners() -> None:
 
 @pytest.mark.parametrize(("rls", "bgd"), [("default", "bgd"), ("long_term", "bgd_long_term"), ("vot18", "bgd_vot18"),
                                           ("vot19", "bgd_vot19")])  # fmt: skip
-def test_bgd_differs_from_rls_in_the_learner_alone(rls: str, bgd: str) -> None:
+def test_bgd_differs_from_rls_only_in_the_learner(rls: str, bgd: str) -> None:
     one, other = load(f"rls_dimp.{rls}"), load(f"dimp.{bgd}")
     fields = [name for name in DimpParams.__dataclass_fields__ if name not in ("learner", "provenance")]
     assert {name: getattr(one, name) for name in fields} == {name: getattr(other, name) for name in fields}

@@ -27,7 +27,7 @@ class DebugViews:
         self._updates: list[tuple[int, float, int, float]] = []  # frame, loss, rank of P - P_0, size of P in KiB
 
     def show(self, frame_number: int, image: np.ndarray, output: dict[str, Any], scores: np.ndarray) -> None:
-        """Draws a frame's output, if the level says so."""
+        """Draws a frame's output, depending on the level."""
         if self.level < 1:
             return
         learner = output["learner"]

@@ -282,7 +282,7 @@ class DimpTracker(BackgroundLearning, StagedTracker):
             self._report = self.learner.report()
         report = {"updated": updated, "num_iter": num_iter, **self._report, "rejected": self.guard.count}
         if self.params.output_past_margin:
-            if updated or self.past_margin is None:  # otherwise the filter is as before
+            if updated or self.past_margin is None:  # otherwise the filter is unchanged
                 stride = self.network.feature_stride
                 self.past_margin = self.past.margin(self.frame_number, self.scores, self.filters.shape[-1], stride)
             report["past_margin"] = self.past_margin

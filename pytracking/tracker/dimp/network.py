@@ -21,7 +21,7 @@ SMALL_BACKBONE = 2_000_000  # parameters; operations of a MobileNetV2 are too sh
 
 
 def require_file(network_file: Path | None) -> Path:
-    """Returns the file; if there is none, the UserError says how to give the tracker one."""
+    """Returns the file; UserError with advice if there is none."""
     if network_file is None:
         raise UserError(
             "the tracker has no network: create it with pytracking.evaluation.Tracker(name, parameters)"

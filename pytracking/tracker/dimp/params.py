@@ -70,7 +70,7 @@ class DimpParams(TrackerParams):
     objective: Literal["network", "density"] = never_recommended("network")  # the network's own loss, or PrDiMP's
     learner: Literal["steepest_descent", "gradient_descent"] = never_recommended("steepest_descent")
     step_length: float = 3e-2  # of gradient descent; the default is the paper's for short-term benchmarks
-    step_factor: float = never_recommended(1.0)  # multiplies step_length; 1 / delta gives the first step of RLS
+    step_factor: float = never_recommended(1.0)  # multiplies step_length; 1 / delta: steps as long as RLS's
     ema_alpha: float = never_recommended(1.0)  # weight of the new filter in the moving average; 1: no average
     update_classifier: bool = True
     train_skipping: int = 20  # frames between regular updates
