@@ -1,4 +1,4 @@
-"""How far an experiment has come."""
+"""Shows the progress of an experiment."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ class RowStatus:
     label: str
     done: int
     total: int
-    failed: int  # those with a log of an error
+    failed: int  # those with an error log
 
 
 def status_of(job: Job) -> list[RowStatus]:
-    """The state of a benchmark's rows, read from the result folders."""
+    """The progress of a benchmark's rows, read from the result folders."""
     repetitions = finished_repetitions(job) if job.benchmark.protocol == "vot" else None
     rows = []
     for label, runs in job.trackers.items():
@@ -39,7 +39,7 @@ def status_of(job: Job) -> list[RowStatus]:
 
 
 def status_table(rows: list[RowStatus]) -> Table:
-    """One row per tracker and dataset, all together below."""
+    """One row per tracker and dataset; the title gives the total."""
     done, total = sum(row.done for row in rows), sum(row.total for row in rows)
     share = f" ({100.0 * done / total:.1f} %)" if total else ""
     table = Table(f"{done:,d} of {total:,d} sequence-runs{share}", ["tracker", "dataset", "done", "of", "failed"])
