@@ -73,7 +73,9 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> int:
     args = parse_arguments()
     apply_flags(results_path=args.results_path)
-    rows = {k: v for k, v in (LONG_TERM if args.long_term else SHORT_TERM).items() if k in (args.trackers or [k])}
+    rows = LONG_TERM if args.long_term else SHORT_TERM
+    if args.trackers:
+        rows = {label: names for label, names in rows.items() if label in args.trackers}
     found = validation_sequences(args.sequences, args.split, None) if args.split else get_dataset(args.dataset)
     sequences = SequenceList(s for s in found if not args.sequence or s.name in args.sequence)
     if not len(sequences) or not rows:

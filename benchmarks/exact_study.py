@@ -117,9 +117,8 @@ def report(args: argparse.Namespace) -> int:
             parts.append(table({"real": "real sequences", "demo": "demo"}[kind], *found).render("markdown"))
     if not columns:
         raise SystemExit("error: no complete results yet; create them with: benchmarks/exact_study.py run")
-    everything = tuple(sum((list(found[0]) for found in columns), [])), *(
-        np.concatenate([found[place] for found in columns], axis=-1) for place in (1, 2)
-    )
+    names, values, counts = zip(*columns, strict=True)
+    everything = sum(names, []), np.concatenate(values, axis=-1), np.concatenate(counts)
     parts += [each.render("markdown") for each in (table("all", *everything), by_sequence(*everything))]
     parts.append(
         "Intervals: 95 %, bootstrap over sequences, of means over seeds; p: sign flips over sequences. The three "

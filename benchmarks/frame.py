@@ -102,7 +102,7 @@ for each in names:
     frames += len(output.times)
 print(json.dumps({"frames": frames, "frame": inside / frames, "wall": wall / frames, "first": first, "parts": {}}))
 """
-PARTS = ("network", "box convs", "boxes", "learn", "scale", "crop")
+PARTS = ("network", "box convs", "boxes", "learn", "crop")
 FLOOR = ("network", "box convs")
 RECORDED = {"network": ("backbone(+crop)", "clf_feat"), "boxes": ("iounet_refine",), "learn": ("update",)}
 

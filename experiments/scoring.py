@@ -43,7 +43,7 @@ class JobScores:
     unfinished: dict[str, str]  # row label -> what is missing
 
 
-def score_job(job: Job, progress: bool = False) -> JobScores:
+def score_job(job: Job) -> JobScores:
     """Scores the rows whose results are complete and lists the others as unfinished."""
     finished, unfinished = {}, {}
     for label, runs in job.trackers.items():
@@ -60,7 +60,7 @@ def score_job(job: Job, progress: bool = False) -> JobScores:
     if any(metric in PRESENCE_METRICS for metric in job.benchmark.metrics):
         return JobScores(_presence(job, finished), {}, {}, None, unfinished)
     trackers = [tracker for runs in finished.values() for tracker in runs]
-    evaluation = evaluate(trackers, job.sequences, job.benchmark.rule, progress=progress)
+    evaluation = evaluate(trackers, job.sequences, job.benchmark.rule, progress=False)
     values, fps, memory = {}, {}, {}
     for scores in evaluation.trackers:
         summary = evaluation.summary(scores)

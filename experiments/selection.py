@@ -151,7 +151,7 @@ def _job(experiment: Experiment, benchmark: Benchmark, selection: Selection) -> 
         try:
             runs = [_tracker(text, label, run, experiment) for run in range(selection.runs or experiment.runs)]
             job.trackers[label] = runs
-            _ = runs[0].weights
+            _ = runs[0].weights  # raises UserError if the network is missing
         except UserError as error:
             job.problems.append(Problem(str(error), label))
     return job

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from pytracking.analysis.tables import Table
+from pytracking.evaluation import SequenceList, Tracker
 from pytracking.evaluation.results import is_complete
 
 from .selection import Job
@@ -27,15 +28,22 @@ def status_of(job: Job) -> list[RowStatus]:
     repetitions = finished_repetitions(job) if job.benchmark.protocol == "vot" else None
     rows = []
     for label, runs in job.trackers.items():
-        done, failed = (0 if repetitions is None else repetitions[label]), 0
-        counted = [] if repetitions is not None or job.is_blocked(label) else product(runs, job.sequences)
-        for tracker, sequence in counted:
-            if is_complete(tracker.results_dir, sequence.name, len(sequence)):
-                done += 1
-            elif (tracker.results_dir / "logs" / f"{sequence.name}.log").exists():
-                failed += 1
+        if repetitions is not None:
+            done, failed = repetitions[label], 0
+        else:
+            done, failed = (0, 0) if job.is_blocked(label) else _done_and_failed(runs, job.sequences)
         rows.append(RowStatus(job.benchmark.dataset, label, done, len(runs) * len(job.sequences), failed))
     return rows
+
+
+def _done_and_failed(runs: list[Tracker], sequences: SequenceList) -> tuple[int, int]:
+    done = failed = 0
+    for tracker, sequence in product(runs, sequences):
+        if is_complete(tracker.results_dir, sequence.name, len(sequence)):
+            done += 1
+        elif (tracker.results_dir / "logs" / f"{sequence.name}.log").exists():
+            failed += 1
+    return done, failed
 
 
 def status_table(rows: list[RowStatus]) -> Table:

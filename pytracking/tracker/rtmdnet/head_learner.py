@@ -20,8 +20,8 @@ from pytracking.tracker.rtmdnet.weight_backup import WeightBackup
 class LearningReport:
     """A stage's result: mean cross entropy of its last mini-batch, and its iterations (0 if it was rejected)."""
 
-    loss: float
-    iterations: int
+    loss: float = float("nan")
+    iterations: int = 0
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class HeadLearner:
 
     def _learn(self, positives: SampleSet, negatives: SampleSet, stage: Stage) -> LearningReport:
         if not len(positives) or not len(negatives):
-            return LearningReport(loss=float("nan"), iterations=0)
+            return LearningReport()
         params, device = self.params, positives.table.device
         batch = params.batch_positives, max(params.mined_negatives, params.batch_negatives)
         positive_order, negative_order = self._visiting_order(
@@ -119,7 +119,7 @@ class HeadLearner:
         self.guard.reject(stage.name, fault)
         stage.descent.abandon_stage()
         stage.momentum.reset()
-        return LearningReport(loss=float("nan"), iterations=0)
+        return LearningReport()
 
     def _visiting_order(self, counts: tuple[int, int], visits: tuple[int, ...]) -> list[Tensor]:
         """Positions of positives and negatives for all mini-batches; each set is reshuffled once it is exhausted."""

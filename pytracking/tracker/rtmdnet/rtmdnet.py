@@ -174,6 +174,6 @@ class RtmdnetTracker(BaseTracker):
 
     def _describe(self, kind: str, report: LearningReport | None) -> dict[str, Any]:
         """The output's ``learner``: the keys that all trackers report, and the kind of update."""
-        done = LearningReport(loss=None, iterations=0) if report is None else report
+        done = LearningReport(loss=None) if report is None else report
         state = {"updated": done.iterations > 0, "num_iter": done.iterations, "loss": done.loss, "kind": kind}
         return state | self.learner.report()

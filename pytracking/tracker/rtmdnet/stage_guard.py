@@ -24,7 +24,7 @@ class StageGuard:
         return self._rejections.count
 
     def begin_stage(self) -> None:
-        """Copies the present weights."""
+        """Copies the current weights."""
         if not self._before:
             self._before = [torch.empty_like(parameter) for _, parameter in self._parameters()]
         for kept, (_, parameter) in zip(self._before, self._parameters(), strict=True):
