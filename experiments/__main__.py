@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         command = commands.add_parser(name, help=text)
         command.add_argument("experiment", help="a name from `list`")
         command.add_argument("--family", default="dimp", help="tracker family: dimp, prdimp, super_dimp or atom")
-        command.add_argument("--runs", type=int, help="number of runs (default: the paper's)")
+        command.add_argument("--runs", type=int, help="number of runs (default: the experiment's)")
         command.add_argument("--trackers", nargs="+", metavar="LABEL", help="only these rows")
         command.add_argument("--sequences", nargs="+", metavar="NAME", help="only these sequences")
         command.add_argument("--dataset", help="replace the dataset of every benchmark, e.g. by folder:PATH")
