@@ -86,7 +86,7 @@ def full_problem(tracker: DimpTracker):
     boxes = torch.full((count, 4), 100.0)
     if not isinstance(tracker, AtomTracker):
         return tracker.network.objective(features, boxes, None)
-    labels = tracker._labels(boxes, features)[None]
+    labels = tracker.labels(boxes, features)[None]
     weight = torch.full((1, count, 1, 1), count**-0.5)
     return AtomObjective(features[None], labels, weight, torch.tensor([0.1]), 0.05)
 
