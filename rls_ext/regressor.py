@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from . import devices
-from .errors import HyperparameterError, NonFiniteInputError, ShapeError
+from .errors import HyperparameterError, NonFiniteInputError, ShapeError, StateMismatchError
 from .inverse_correlation import InverseCorrelation
 
 
@@ -74,6 +74,6 @@ class RLSRegressor:
         """Restore a ``state_dict()`` of a regressor of the same shape, delta and beta."""
         weight = state["weight"]
         if weight.shape != self.weight.shape:
-            raise ShapeError(f"state has weight {tuple(weight.shape)}, this regressor {tuple(self.weight.shape)}")
+            raise StateMismatchError(f"state has weight {tuple(weight.shape)}, this regressor {tuple(self.weight.shape)}")
         self.inverse.load_state_dict(state["inverse"])
         self.weight.copy_(weight)
