@@ -102,8 +102,10 @@ def test_near_misses_are_told(words, told, capsys):
 
 
 def test_a_folder_given_for_a_dataset_is_told(tmp_path):
-    with pytest.raises(UserError, match=f"write folder:{tmp_path}"):
-        get_dataset(str(tmp_path))
+    folder = tmp_path / "OTB100"
+    folder.mkdir()
+    with pytest.raises(UserError, match=f"write folder:{folder}"):
+        get_dataset(str(folder))
 
 
 def test_a_sequence_given_for_a_video_is_told(tmp_path):

@@ -10,7 +10,7 @@ LAYOUT = "<video>/img/0001.jpg ... and <video>/<video>_gt.txt (folders may also 
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All sequences, named ``tpl_<video>``; variant "nootb" leaves out those that are in OTB as well."""
+    """Loads all sequences, named ``tpl_<video>``; variant "nootb" leaves out those that are also in OTB."""
     rows = [row for row in base.read_table("tpl") if not (variant == "nootb" and row["in_otb"])]
 
     def build(row: dict[str, str]) -> Sequence:
