@@ -51,7 +51,7 @@ class CommandParser(argparse.ArgumentParser):
         """Like argparse's; the error for an unknown option suggests the nearest one."""
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            self.error(self._about_unknown(unknown))
+            self.error(self._unknown_words_message(unknown))
         return parsed
 
     def error(self, message: str) -> NoReturn:
@@ -66,7 +66,7 @@ class CommandParser(argparse.ArgumentParser):
                 for parser in action.choices.values():
                     yield from parser.options()
 
-    def _about_unknown(self, words: list[str]) -> str:
+    def _unknown_words_message(self, words: list[str]) -> str:
         for word in words:
             if word.startswith("-"):
                 near = difflib.get_close_matches(word.split("=")[0], list(self.options()), n=1, cutoff=0.6)

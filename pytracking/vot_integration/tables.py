@@ -1,4 +1,4 @@
-"""A report as a table and as a figure."""
+"""Shows a report as a table and as a figure."""
 from __future__ import annotations
 
 import math
@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def report_table(report: VotReport) -> Table:
-    """One row per tracker, under it what is missing or was changed."""
+    """One row per tracker, followed by the rows' notes."""
     table = Table(report.stack, ["tracker", *(title for title, _, _ in COLUMNS)])
     for row in report.rows:
         values = [(getattr(row, measure), decimals) for _, measure, decimals in COLUMNS]

@@ -174,7 +174,7 @@ def test_streams_and_cameras_that_do_not_answer(capsys):
 def test_without_a_screen_and_without_flags_the_boxes_are_kept(video, results, capsys):
     assert run(video, *BOX) == 0
     assert len(read_boxes(results / "identity" / "default" / "videos" / "clip.txt")) == 12
-    assert "--save_results" in capsys.readouterr().err
+    assert "--save-results" in capsys.readouterr().err
 
 
 def interrupt_after(monkeypatch, frames: int) -> None:
