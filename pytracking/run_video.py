@@ -75,7 +75,7 @@ def run_video(
             tracked, ended, code = follow(steps, total, recorder, writer, window)
     print(f"{tracked} frames tracked; stopped by: {ended}", file=sys.stderr if code else sys.stdout)
     if recorder is not None and tracked:
-        print(f"boxes: {recorder.finish(ended)} (and .txt, .json beside it)")
+        print(f"boxes: {recorder.finish(ended)} (also as .txt and .json)")
     if save and tracked:
         print(f"video: {save}")
     return code

@@ -1,4 +1,4 @@
-"""``pytracking analyze DATASET TRACKER/PARAM ...``: scores, tables and plots of result files."""
+"""``pytracking analyze DATASET TRACKER/PARAM ...``: scores result files and makes tables and plots."""
 from __future__ import annotations
 
 import argparse

@@ -75,7 +75,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def _split_tracker(self, words: list[str]) -> list[str]:
         """Replaces ``tracker/parameters@network#run`` by two words and the options."""
-        index = next((i for i, word in enumerate(words) if _is_reference(word, first=i == 0)), None)
+        candidates = (i for i in range(len(words)) if not (i and self._takes_value(words[i - 1])))
+        index = next((i for i in candidates if _is_reference(words[i], first=i == 0)), None)
         if index is None:
             return words
         from pytracking.evaluation.reference import TrackerReference, TrackerReferenceError
@@ -90,6 +91,11 @@ class CommandParser(argparse.ArgumentParser):
                 self.error(f"'{words[index]}': a video has no numbered runs; leave out #{reference.run}")
             extra += ["--run-id", str(reference.run)]
         return [*words[:index], reference.tracker, reference.parameters, *words[index + 1 :], *extra]
+
+
+    def _takes_value(self, word: str) -> bool:
+        action = self._option_string_actions.get(word)
+        return action is not None and action.nargs != 0
 
 
 def _with_dashes(name: str) -> str:

@@ -22,7 +22,7 @@ class FrameError(UserError):
 
 
 class TrackerOutputError(UserError):
-    """A tracker returned something that is not a box."""
+    """A tracker did not return a valid box."""
 
 
 @dataclass(frozen=True)

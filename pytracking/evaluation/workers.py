@@ -44,7 +44,7 @@ def _work(pipe: Connection, torch_threads: int, runner_class: type) -> None:
                 outcome = Outcome(None, error=traceback.format_exc())
             pipe.send(("kept" if outcome.kept else "done", outcome.seconds, outcome.error))
     except (EOFError, OSError, RunnerGone):
-        pass  # the runner is gone
+        pass  # the runner has ended
 
 
 class WorkerStartError(UserError, RuntimeError):
@@ -52,7 +52,7 @@ class WorkerStartError(UserError, RuntimeError):
 
 
 class RunnerGone(BaseException):
-    """Raised inside the tracker when the runner is gone; not an Exception, so it is not reported as a failure."""
+    """Raised inside the tracker when the runner has ended; not an Exception, so it is not reported as a failure."""
 
 
 def _throttled(pipe: Connection) -> Callable[[int], None]:

@@ -11,7 +11,7 @@ import math
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tqdm import tqdm
@@ -39,7 +39,7 @@ class SourceSequence:
     frames: tuple[Path, ...]
     regions: tuple[tuple[float, ...], ...]  # one per frame: x, y, w, h or corners; NaN where the target is absent
     fps: int = DEFAULT_FPS
-    extra_files: tuple[Path, ...] = field(default=())  # per-frame tags and values of VOT's own sequences
+    extra_files: tuple[Path, ...] = ()  # per-frame tags and values of VOT's own sequences
 
     @property
     def always_visible(self) -> bool:

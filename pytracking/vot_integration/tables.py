@@ -11,8 +11,7 @@ from pytracking.analysis.tables import Number, Table
 if TYPE_CHECKING:
     from pytracking.vot_integration.report import VotReport
 
-# title, attribute of a row, decimals
-COLUMNS = (
+COLUMNS = (  # title, attribute of a row, decimals
     ("EAO", "eao", 3),
     ("A", "accuracy", 3),
     ("R", "robustness", 3),

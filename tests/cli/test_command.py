@@ -47,6 +47,14 @@ def test_words_are_joined_to_trackers():
     assert join_words(["dimp", "rls_dimp/default"]) == ["dimp", "rls_dimp/default"]
 
 
+def test_the_value_of_an_option_is_not_taken_for_the_tracker():
+    for words in (["dimp", "dimp50", "--results-path", "dimp/new"], ["--results-path", "dimp/new", "dimp/dimp50"]):
+        args = command_parser("run").parse_args([*words, "--rerun"])
+        assert (args.tracker_name, args.tracker_param, args.results_path) == ("dimp", "dimp50", "dimp/new")
+    args = command_parser("run").parse_args(["--rerun", "dimp/dimp50"])
+    assert (args.tracker_name, args.tracker_param) == ("dimp", "dimp50")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_arguments_and_options_with_dashes(command):
     options = list(command_parser(command).options())

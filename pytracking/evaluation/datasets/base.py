@@ -103,7 +103,7 @@ def frames_of(name: str, folder: Path, first: int | None = None, count: int | No
     return [prefix + images[number] for number in wanted]
 
 
-@lru_cache(maxsize=4)  # clips of one video follow each other
+@lru_cache(maxsize=4)  # consecutive clips of one video share a folder
 def _list_images(folder: str) -> dict[int, str]:
     """Maps frame numbers to file names; the number is the last group of digits in the name."""
     if not os.path.isdir(folder):

@@ -15,7 +15,7 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
 
     def build(row: dict[str, str]) -> Sequence:
         video, first, last = row["name"], int(row["first"]), int(row["last"])
-        original = row["annotation"].removesuffix("_gt.txt")  # the download's folder is called Yo-yos
+        original = row["annotation"].removesuffix("_gt.txt")  # Yo_yos_ce1 is downloaded as Yo-yos_ce1
         folder = base.first_existing(video, root / f"tpl_{video}", root / video, root / original)
         return base.annotated(video, "tpl", folder / row["annotation"], folder / "img", first, last, prefix="tpl_")
 
