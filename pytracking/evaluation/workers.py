@@ -114,7 +114,7 @@ class WorkerPool:
             for pipe in wait(list(busy)):
                 worker = busy[pipe]
                 try:
-                    kind, value, error = pipe.recv()
+                    kind, value, error = worker.pipe.recv()
                 except (EOFError, OSError):
                     yield Outcome(worker.task, error=self._exit_reason(worker))
                     yield from self._give(self._replace(worker), waiting)
