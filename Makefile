@@ -1,6 +1,6 @@
-# make demo: from a fresh checkout to a tracked video. make test: the whole suite. make lint types: style and types.
-# make soak: long trials of faults and load, about 40 minutes. make docs: the site. make wheel: what is published.
-# make coverage: lines that the suite runs. make clean: as fresh.
+# make demo: installs and tracks a video. make test: runs the whole suite. make lint types: checks style and types.
+# make soak: long tests of faults and load, about 40 minutes. make docs: builds the site. make wheel: builds the package.
+# make coverage: test coverage. make clean: removes everything that was generated.
 VENV ?= .venv
 PYTHON ?= python3
 PY := $(VENV)/bin/python
@@ -21,13 +21,13 @@ $(VENV)/.ready-test: $(SETUP)
 demo: $(VENV)/.ready-demo
 	$(PY) pytracking/run_tracker.py $(DEMO) --dataset_name demo
 
-# Two processes of one thread each: two threads in each of them would fight for two cores. tests/conftest.py has the order
-# of files. Compiled modules are kept even where Python is told not to: the suite starts more than a hundred processes.
+# Two processes with one thread each, because more threads would compete for two cores. tests/conftest.py orders the
+# files. Python always writes compiled modules, because the suite starts more than a hundred processes.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 test: $(VENV)/.ready-test
 	$(PYTEST) $(PYTEST_ARGS)
 
-# Says how long each part took; docs/reliability.md has the counts of the last time.
+# Prints how long each part took; docs/reliability.md has the counts of the last run.
 soak: $(VENV)/.ready-test
 	OMP_NUM_THREADS=1 $(PY) -m tests.faults.soak
 

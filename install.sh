@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the project into a virtual environment, in the versions of constraints.txt.
+# Installs the project into a virtual environment, with the versions in constraints.txt.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -7,12 +7,12 @@ usage() {
   cat <<'TEXT'
 usage: ./install.sh [--venv DIR] [--extras a,b] [--cuda [cu126]] [--headless] [--python PYTHON]
 
-  --venv DIR       the environment to create or use (default: .venv); --venv none: the active one
+  --venv DIR       environment to create or use (default: .venv); --venv none: the active one
   --extras a,b     optional parts, see pyproject.toml: jpeg, video, vot, train, web, ray, dev (default: jpeg)
-  --cuda [TAG]     torch with CUDA: PyPI's build, or the one for a CUDA version such as cu126 (default: CPU only,
+  --cuda [TAG]     torch with CUDA: PyPI's build, or the build for a CUDA version such as cu126 (default: CPU only,
                    which saves several gigabytes)
   --headless       OpenCV without windows, for machines without libGL
-  --python PYTHON  the interpreter of a new environment (default: python3; 3.10 or newer)
+  --python PYTHON  interpreter for a new environment (default: python3; 3.10 or newer)
 TEXT
 }
 
@@ -37,7 +37,7 @@ fi
 pip() { "$python" -m pip --disable-pip-version-check "$@"; }
 constrained() { sed -n "s/^$1==\([^ ;]*\).*/\1/p" constraints.txt | head -n 1; }
 
-# torch first: left to the resolver, PyPI's build for Linux brings gigabytes of CUDA along.
+# torch first: pip's resolver would choose PyPI's build, which for Linux includes gigabytes of CUDA.
 torch="torch==$(constrained torch)"
 wheels=https://download.pytorch.org/whl
 has_torch() { "$python" -c "import torch, sys; sys.exit(not torch.__version__.startswith('$(constrained torch)'))" 2>/dev/null; }
@@ -54,7 +54,7 @@ elif ! has_torch; then
   fi
 fi
 
-# One cv2 only: the contrib build, and an empty package in place of opencv-python (tools/opencv-python says why).
+# Exactly one cv2: the contrib build, and an empty package in place of opencv-python (tools/opencv-python says why).
 cv2_owners() {
   "$python" - <<'PYTHON'
 from importlib.metadata import distributions
@@ -65,7 +65,7 @@ removed=""
 for owner in $(cv2_owners); do
   if [ "$owner" != "$opencv" ]; then echo "removing $owner: $opencv takes its place"; pip uninstall -q -y "$owner"; removed=yes; fi
 done
-# Removing one of them takes files of the other along, so what stays is laid down again.
+# The OpenCV packages share files: after removing one, the other must be installed again.
 pip install -q ${removed:+--force-reinstall --no-deps} "$opencv==$(constrained opencv-contrib-python)" -c constraints.txt
 pip install -q ./tools/opencv-python
 

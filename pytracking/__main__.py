@@ -1,4 +1,4 @@
-"""``pytracking COMMAND``, also as ``python -m pytracking COMMAND``."""
+"""The command line: ``pytracking COMMAND``, or ``python -m pytracking COMMAND``."""
 from __future__ import annotations
 
 import sys
@@ -19,7 +19,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     command, rest = argv[0], argv[1:]
     if command not in COMMANDS:
-        print(f"error: {_about_unknown(argv)}", file=sys.stderr)
+        print(f"error: {_unknown_command_message(argv)}", file=sys.stderr)
         return 2
     return run_command(command_parser(command), command_module(command).run, rest)
 
@@ -32,11 +32,11 @@ def usage() -> str:
         "  pytracking video rls_dimp/default my.mp4 --output tracked.mp4\n"
         "  pytracking analyze demo rls_dimp/default opencv/csrt"
     )
-    head = "usage: pytracking COMMAND [ARGUMENTS]      (pytracking COMMAND --help: what a command takes)"
+    head = "usage: pytracking COMMAND [ARGUMENTS]      (pytracking COMMAND --help shows a command's arguments)"
     return "\n".join([head, "", "commands:", *lines, "", "examples:", examples])
 
 
-def _about_unknown(argv: list[str]) -> str:
+def _unknown_command_message(argv: list[str]) -> str:
     from pytracking.evaluation.discovery import tracker_names
 
     if argv[0].replace(":", "/").split("/")[0] in tracker_names():

@@ -1,6 +1,6 @@
 """Runs an experiment: a function in ``experiments/`` that returns trackers and sequences.
 
-``python pytracking/run_experiment.py examples peers_on_demo`` calls ``experiments/examples.py``'s ``peers_on_demo()``.
+``python pytracking/run_experiment.py examples peers_on_demo`` runs ``peers_on_demo()`` of ``experiments/examples.py``.
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find_experiment(module_name: str, name: str) -> Callable[[], tuple[list[Tracker], SequenceList]]:
-    """The function of an experiment; a UserError lists those that exist."""
+    """Imports an experiment's function; if there is none of that name, a UserError lists the existing ones."""
     found = experiments_by_module()
     if module_name not in found:
         raise UserError(unknown_name_message("module with experiments called", module_name, list(found)))
@@ -46,17 +46,17 @@ def find_experiment(module_name: str, name: str) -> Callable[[], tuple[list[Trac
 
 
 def experiments_by_module() -> dict[str, list[str]]:
-    """Names of all experiments; modules are parsed, not imported, because most of them are internal."""
+    """Names of all experiments by module; modules are parsed, not imported, because most of them are internal."""
     folder = Path(next(iter(importlib.import_module(EXPERIMENTS).__path__)))
     found: dict[str, list[str]] = {}
     for path in sorted(folder.glob("[!_]*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and _needs_nothing(node.args):
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and _all_optional(node.args):
                 found.setdefault(path.stem, []).append(node.name)
     return found
 
 
-def _needs_nothing(arguments: ast.arguments) -> bool:
+def _all_optional(arguments: ast.arguments) -> bool:
     positional = len(arguments.posonlyargs) + len(arguments.args)
     return positional == len(arguments.defaults) and None not in arguments.kw_defaults
 
@@ -70,7 +70,7 @@ def run_experiment(
     rerun: bool = False,
     overwrite: bool = False,
 ) -> RunReport:
-    """Runs an experiment, a function that returns (trackers, sequences), and shows its scores."""
+    """Runs an experiment and shows its scores."""
     trackers, sequences = find_experiment(experiment_module, experiment_name)()
     report = run_dataset(sequences, trackers, debug, threads, rerun=rerun, overwrite=overwrite)
     for tracker in trackers:

@@ -1,4 +1,4 @@
-"""Runs a tracker on a dataset, and shows its scores: ``python pytracking/run_tracker.py rls_dimp default``."""
+"""Runs a tracker on a dataset and shows its scores: ``python pytracking/run_tracker.py rls_dimp default``."""
 from __future__ import annotations
 
 import argparse
@@ -27,12 +27,12 @@ def run_tracker(
     overwrite: bool = False,
     **tracker_options: Any,
 ) -> RunReport:
-    """Runs a tracker on a dataset or one of its sequences, and shows the scores; existing results are kept.
+    """Runs a tracker on a dataset or one of its sequences and shows the scores; existing results are kept.
 
     Args:
-        run_id: number of the run: chooses the seed and the result folder.
+        run_id: number of the run, which selects the seed and the result folder.
         sequence: one sequence, by name or by number.
-        visdom_info: as pytracking has it; a note says what replaces Visdom.
+        visdom_info: accepted as in pytracking; a note says what replaces Visdom.
         tracker_options: ``network``, ``strict_weights`` and ``overrides`` of :class:`Tracker`.
     """
     options.note_visdom(visdom_info)
@@ -45,7 +45,7 @@ def run_tracker(
 
 
 def select_sequences(dataset: SequenceList, sequence: str | int | None) -> SequenceList:
-    """The whole dataset, or one of its sequences by name or number."""
+    """Returns the whole dataset, or one of its sequences by name or number."""
     if sequence is None:
         return dataset
     if sequence in dataset.names:
@@ -57,8 +57,8 @@ def select_sequences(dataset: SequenceList, sequence: str | int | None) -> Seque
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_tracker_arguments(parser, nargs="?", default="default")
-    parser.add_argument("--run_id", type=int, help="number of the run: chooses seed and result folder")
-    parser.add_argument("--dataset", default="otb", help="a dataset's name or folder:PATH (default: otb)")
+    parser.add_argument("--run_id", type=int, help="number of the run; selects the seed and the result folder")
+    parser.add_argument("--dataset", default="otb", help="name of a dataset, or folder:PATH (default: otb)")
     parser.add_argument("--sequence", help="one sequence, by name or by number")
     options.add_running_options(parser)
     options.add_tracker_options(parser)

@@ -46,13 +46,13 @@ def run_video(
 
     Args:
         videofile: video file, folder of frames, rtsp:// or http:// address, or demo:NAME.
-        optional_box: x, y, w, h in the first frame, or several of them; None asks for a box.
-        start: the first frame, counted from 1.
-        changes: targets that come and go later, by 0-based frame.
+        optional_box: x, y, w, h in the first frame, or a list of such boxes; None asks for a box.
+        start: number of the first frame, from 1.
+        changes: targets added and removed later, by 0-based frame.
         tracker_options: ``network``, ``strict_weights`` and ``overrides`` of :class:`TrackerHandle`.
 
     Returns:
-        The exit code: 0, 1 where a frame could not be read, 130 after Ctrl-C.
+        The exit code: 0; 1 if a frame could not be read; 130 after Ctrl-C.
     """
     if start < 1:
         raise UserError("--start must be at least 1")
@@ -60,7 +60,7 @@ def run_video(
         tracker_options["overrides"] = {**(tracker_options.get("overrides") or {}), "debug": debug}
     show = display and has_screen()
     if not (show or save or save_results):
-        print("there is no window to watch: boxes are written as with --save_results", file=sys.stderr)
+        print("no window to show: boxes are written as with --save-results", file=sys.stderr)
         save_results = True
     with open_source(videofile) as source, contextlib.ExitStack() as stack:
         if source.length is not None and start > source.length:
@@ -75,7 +75,7 @@ def run_video(
             tracked, ended, code = follow(steps, total, recorder, writer, window)
     print(f"{tracked} frames tracked; stopped by: {ended}", file=sys.stderr if code else sys.stdout)
     if recorder is not None and tracked:
-        print(f"boxes: {recorder.finish(ended)} (and .txt, .json beside it)")
+        print(f"boxes: {recorder.finish(ended)} (also as .txt and .json)")
     if save and tracked:
         print(f"video: {save}")
     return code
@@ -88,9 +88,9 @@ def follow(
     writer: VideoWriter | None,
     window: Window | None,
 ) -> tuple[int, str, int]:
-    """Runs the loop; Ctrl-C, a closed window and an unreadable frame keep what is done.
+    """Runs the loop until the video ends, Ctrl-C, the window is closed or a frame cannot be read.
 
-    Returns the number of frames, why they ended, and the exit code.
+    Returns the number of frames tracked, why the loop ended, and the exit code.
     """
     tracked = 0
     with tqdm(total=total, unit="frame", dynamic_ncols=True) as bar:
@@ -118,20 +118,20 @@ def follow(
 
 
 def _make_recorder(handle: TrackerHandle, source: FrameSource, video: str, start: int, mot: bool) -> Recorder:
-    about = {
+    metadata = {
         "tracker": handle.spec.name,
         "parameter": handle.spec.parameter_name,
         "network": handle.spec.weights.name,
         "video": os.path.abspath(video) if os.path.exists(video) else video,
         "fps": source.fps,
     }
-    parameter = handle.spec.results_dir.name  # carries the network's name where that is not the paper's
+    parameter = handle.spec.results_dir.name  # includes the network's name if that is not the paper's
     folder = env_settings().results_path / handle.spec.name / parameter / "videos"
-    return Recorder(folder, source.name, about, first_frame=start, mot=mot)
+    return Recorder(folder, source.name, metadata, first_frame=start, mot=mot)
 
 
 def _box_chooser(boxes: Sequence[Any] | None, show: bool) -> Callable[[np.ndarray], dict[int, list[float]]]:
-    """Asks for the boxes of the first frame, by target from 1 on."""
+    """Returns a function that gives the boxes of the first frame by target id, from 1, or asks for them."""
     if boxes is not None:
         several = [boxes] if np.ndim(boxes) == 1 else boxes
         return lambda frame: {target: list(box) for target, box in enumerate(several, 1)}
@@ -143,17 +143,17 @@ def _box_chooser(boxes: Sequence[Any] | None, show: bool) -> Callable[[np.ndarra
 
 
 def parse_changes(args: argparse.Namespace, first_id: int) -> dict[int, Changes]:
-    """What ``--box_at`` and ``--remove_at`` say, by 0-based frame; ids continue from ``first_id``."""
+    """Parses ``--box-at`` and ``--remove-at`` to changes by 0-based frame; ids continue from ``first_id``."""
     changes: dict[int, Changes] = {}
-    came = dict.fromkeys(range(1, first_id), args.start)
+    first_frames = dict.fromkeys(range(1, first_id), args.start)
     for target, (frame, *box) in enumerate(args.box_at, first_id):
         if frame != int(frame) or frame <= args.start:
-            raise UserError(f"--box_at {frame:g}: the frame must be a number after the first frame, {args.start}")
-        came[target] = int(frame)
+            raise UserError(f"--box-at {frame:g}: the frame must be an integer after the first frame, {args.start}")
+        first_frames[target] = int(frame)
         changes.setdefault(int(frame) - 1, Changes()).added[target] = box
     for frame, target in args.remove_at:
-        if target not in came or frame <= came.pop(target):
-            raise UserError(f"--remove_at {frame} {target}: there is no target {target} before frame {frame}")
+        if target not in first_frames or frame <= first_frames.pop(target):
+            raise UserError(f"--remove-at {frame} {target}: there is no target {target} before frame {frame}")
         changes.setdefault(frame - 1, Changes()).removed.append(target)
     return changes
 
@@ -161,16 +161,17 @@ def parse_changes(args: argparse.Namespace, first_id: int) -> dict[int, Changes]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tracker_arguments(parser)
     parser.add_argument("video", help="video file, folder of frames, rtsp:// or http:// address, or demo:NAME")
-    text = "in the first frame; repeat it for several targets, which get the ids 1, 2, ..."
+    text = "box in the first frame; repeat it for several targets, which get the ids 1, 2, ..."
     several: dict[str, Any] = {"action": "append", "default": []}
     parser.add_argument("--box", type=float, nargs=4, metavar=BOX, dest="boxes", help=text, **several)
-    parser.add_argument("--box_at", type=float, nargs=5, metavar=("FRAME", *BOX), help="a later target", **several)
-    text = "stop following a target, from this frame on"
+    text = "add a target in a later frame"
+    parser.add_argument("--box_at", type=float, nargs=5, metavar=("FRAME", *BOX), help=text, **several)
+    text = "stop tracking a target from this frame on"
     parser.add_argument("--remove_at", type=int, nargs=2, metavar=("FRAME", "ID"), help=text, **several)
-    parser.add_argument("--start", type=int, default=1, metavar="FRAME", help="from 1, the default")
+    parser.add_argument("--start", type=int, default=1, metavar="FRAME", help="first frame, from 1 (default: 1)")
     parser.add_argument("--output", type=Path, metavar="OUT.mp4", help="write a video with boxes and scores drawn")
     parser.add_argument("--save_results", action="store_true", help="write boxes, times and scores (txt, CSV, JSON)")
-    parser.add_argument("--mot", action="store_true", help="write the boxes in the MOT format too")
+    parser.add_argument("--mot", action="store_true", help="also write the boxes in MOT format")
     parser.add_argument("--no_display", action="store_true", help="open no window")
     parser.add_argument("--results_path", help="folder of result files")
     add_tracker_options(parser)

@@ -1,4 +1,4 @@
-"""A tracker as a TraX server, the way the VOT toolkit starts it: ``python -m pytracking.run_vot TRACKER PARAMETER``."""
+"""Runs a tracker as a TraX server for the VOT toolkit: ``python -m pytracking.run_vot TRACKER PARAMETER``."""
 from __future__ import annotations
 
 import argparse
@@ -21,19 +21,19 @@ def run_vot2020(
     conversion: str | None = None,
     timeout: float | None = None,
 ) -> int:
-    """Serves a tracker to the VOT toolkit, of any year, until the toolkit ends it.
+    """Serves a tracker to the VOT toolkit of any year until the toolkit ends it.
 
     Args:
-        run_id: ignored, as the toolkit numbers its repetitions and seeds follow from them.
-        debug: ignored, as the toolkit compares speeds.
-        conversion: of polygons to boxes; None takes the parameters' choice.
-        timeout: seconds in one call before its stack is logged.
+        run_id: ignored: the toolkit numbers its repetitions, which determine the seeds.
+        debug: ignored: the toolkit compares speeds.
+        conversion: of polygons to boxes; None: as in the parameters.
+        timeout: seconds per call after which its stack is logged.
     """
     require_trax()
     from pytracking.vot_integration.server import serve
 
     def create():
-        # Imported here, so that errors of the tracker's modules reach the client as well.
+        # Imported here so that errors in the tracker's modules reach the client, too.
         from pytracking.vot_integration.trackers import TrackerSpec
 
         return TrackerSpec(tracker_name, tracker_param, network).load()
@@ -48,7 +48,7 @@ def run_vot2020(
 
 
 def run_vot(tracker_name: str, tracker_param: str, run_id: int | None = None) -> int:
-    """The same for older years: their protocol is the same here."""
+    """pytracking's entry point for older years; the protocol is the same."""
     return run_vot2020(tracker_name, tracker_param, run_id)
 
 
@@ -56,9 +56,9 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="run_vot.py", description=__doc__)
     parser.add_argument("tracker_name", help="folder in pytracking/tracker")
     parser.add_argument("tracker_param", help="file in pytracking/parameter/<tracker_name>")
-    parser.add_argument("--network", help="network to run on (default: the one that the parameters name)")
-    parser.add_argument("--conversion", choices=CONVERSIONS, help="polygons to boxes (default: the parameters say)")
-    parser.add_argument("--timeout", type=float, metavar="S", help="seconds in one call before its stack is logged")
+    parser.add_argument("--network", help="network to run on (default: as in the parameters)")
+    parser.add_argument("--conversion", choices=CONVERSIONS, help="polygons to boxes (default: as in the parameters)")
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds per call after which its stack is logged")
     parser.add_argument("--run_id", type=int, help="ignored: the toolkit numbers its repetitions")
     return run_vot2020(**vars(parser.parse_args(argv)))
 

@@ -1,7 +1,7 @@
-"""Tracks what the camera sees: ``python pytracking/run_webcam.py rls_dimp default``.
+"""Tracks objects in front of a camera: ``python pytracking/run_webcam.py rls_dimp default``.
 
 Keys in the window: ``r`` draws a new box on the current picture, ``a`` adds a target, ``x`` removes the oldest one,
-``q`` or ESC ends.
+``q`` or ESC quits.
 """
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def run_webcam(
     boxes: list[list[float]] | None = None,
     **tracker_options: Any,
 ) -> None:
-    """Tracks what the camera (its number, or an rtsp:// or http:// address) sees, in a window.
+    """Tracks objects in front of a camera (its number, or an rtsp:// or http:// address) and shows them in a window.
 
-    ``visdom_info`` is answered with a note. ``tracker_options`` are keywords of :class:`TrackerHandle`.
+    ``visdom_info`` only prints a note. ``tracker_options`` are keywords of :class:`TrackerHandle`.
     """
     options.note_visdom(visdom_info)
     if not has_screen():
@@ -39,12 +39,12 @@ def run_webcam(
         tracker_options["overrides"] = {**(tracker_options.get("overrides") or {}), "debug": debug}
     with open_source(camera) as source:
         handle = TrackerHandle(tracker_name, tracker_param, **tracker_options)
-        with contextlib.suppress(KeyboardInterrupt):  # the way to end where the window has no keys
+        with contextlib.suppress(KeyboardInterrupt):  # the way to quit if the window takes no keys
             watch(handle, source, boxes or [])
 
 
 def watch(handle: TrackerHandle, source: FrameSource, boxes: list[list[float]]) -> None:
-    """Shows the camera's picture; tracks the boxes given for the first one, and what is drawn later."""
+    """Shows the camera's pictures; tracks ``boxes`` from the first one on, and boxes drawn later."""
     targets, next_id = handle.several(), len(boxes) + 1
     with Window(f"{handle.spec.display_name}  (r: new box, a: one more, x: remove, q: end)") as window:
         for number, frame in enumerate(source):
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--camera", default="0", help="number of the camera, or an rtsp:// or http:// address")
     parser.add_argument(
         "--box", type=float, nargs=4, metavar=("X", "Y", "W", "H"), action="append", default=[], dest="boxes",
-        help="in the first picture; repeat it for several targets",
+        help="box in the first picture; repeat it for several targets",
     )  # fmt: skip
     options.add_tracker_options(parser)
 

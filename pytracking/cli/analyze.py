@@ -1,4 +1,4 @@
-"""``pytracking analyze DATASET TRACKER/PARAM ...``: scores, tables and plots of result files."""
+"""``pytracking analyze DATASET TRACKER/PARAM ...``: scores result files and makes tables and plots."""
 from __future__ import annotations
 
 import argparse
@@ -30,29 +30,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trackers", nargs="*", metavar="[NAME=]TRACKER", help=f"{RESULTS_FORM} (none: list results)")
     scoring = parser.add_argument_group("scoring")
     scoring.add_argument("--rule", default=DEFAULT_RULE, choices=RULES, help=f"default: {DEFAULT_RULE}")
-    scoring.add_argument("--gap", type=float, help="distance of overlap thresholds (default: the rule's)")
+    scoring.add_argument("--gap", type=float, help="step between overlap thresholds (default: the rule's)")
     scoring.add_argument("--exclude-invalid", action="store_true", help="divide by the number of valid frames")
     scoring.add_argument("--missing", default="error", choices=("error", "skip"), help="sequences without results")
     scoring.add_argument(
-        "--lengths", default="error", choices=("error", "rule"), help="rows too few or many: refuse, or ask the rule"
+        "--lengths", default="error", choices=("error", "rule"), help="too few or many rows: refuse, or follow the rule"
     )
     scoring.add_argument("--annotations", type=Path, help="folder of annotations, to score without frames")
-    scoring.add_argument("--presence-threshold", type=float, help="oxuva: least score of a present target")
+    scoring.add_argument("--presence-threshold", type=float, help="oxuva: minimum score of a present target")
     tables = parser.add_argument_group("tables and plots")
-    tables.add_argument("--per-run", action="store_true", help="a row for each run")
-    tables.add_argument("--per-sequence", action="store_true", help="also a table of sequences")
-    tables.add_argument("--attributes", action="store_true", help="also a table of the benchmark's attributes")
-    tables.add_argument("--measure", default="AUC", choices=MEASURES, help="number in those tables (default: AUC)")
-    tables.add_argument("--hard", metavar="NAME", help="only sequences where not all its runs exceed 0.75 AUC")
+    tables.add_argument("--per-run", action="store_true", help="one row per run")
+    tables.add_argument("--per-sequence", action="store_true", help="also a table by sequence")
+    tables.add_argument("--attributes", action="store_true", help="also a table by the benchmark's attributes")
+    tables.add_argument("--measure", default="AUC", choices=MEASURES, help="measure in those tables (default: AUC)")
+    tables.add_argument("--hard", metavar="NAME", help="only sequences where not all runs of NAME exceed 0.75 AUC")
     tables.add_argument("--versus", nargs=2, metavar=("NAME", "NAME"), help="also a paired test of two trackers")
     tables.add_argument("--plots", nargs="*", choices=KINDS, metavar="PLOT", help="save plots: success prec norm_prec")
-    tables.add_argument("--format", default="text", choices=FORMATS, help="of the tables (default: text)")
-    tables.add_argument("--output", type=Path, help="write the tables to this file instead")
+    tables.add_argument("--format", default="text", choices=FORMATS, help="format of the tables (default: text)")
+    tables.add_argument("--output", type=Path, help="write the tables to this file")
     tables.add_argument("--name", help="name of plots and title of tables (default: the dataset)")
     machine = parser.add_argument_group("files and machine")
-    machine.add_argument("--results-path", type=Path, help="where results are")
-    machine.add_argument("--plot-path", type=Path, help="where plots go")
-    machine.add_argument("--workers", type=int, help="processes (default: one per core)")
+    machine.add_argument("--results-path", type=Path, help="folder of result files")
+    machine.add_argument("--plot-path", type=Path, help="folder of plots")
+    machine.add_argument("--workers", type=int, help="number of processes (default: one per core)")
     machine.add_argument("--no-cache", action="store_true", help="score every file again")
 
 
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _rows(args: argparse.Namespace, results: list[ResultSet]) -> dict[str, str]:
-    """The names that --hard and --versus were given -> the rows that they mean."""
+    """Maps the names given to --hard and --versus to rows of the tables."""
     names = [*(args.versus or ()), *([args.hard] if args.hard else [])]
     rows = as_result_sets(results, merge=not args.per_run)
     return {name: row_called(name, rows, dict(zip(args.trackers, results, strict=True))) for name in names}

@@ -1,4 +1,4 @@
-"""The commands of ``pytracking``; each is imported only when it is asked for."""
+"""The commands of ``pytracking``; each is imported only when it is used."""
 from __future__ import annotations
 
 import argparse
@@ -11,23 +11,23 @@ from pytracking.cli.parser import CommandParser
 from pytracking.utils.notices import show_warnings_plainly
 
 COMMANDS = {
-    "run": "run a tracker on a dataset, and show its scores",
+    "run": "run a tracker on a dataset and show its scores",
     "video": "track objects in your own video",
-    "webcam": "track what the camera sees",
-    "serve": "a page in the browser that tracks your own video",
-    "analyze": "scores, tables and plots of result files",
-    "play": "a sequence with several trackers' boxes, as a page or a video",
-    "show": "a contact sheet of a dataset or a sequence",
-    "pack": "result files as a benchmark's submission",
-    "vot": "workspaces, runs and reports of the VOT toolkit",
-    "experiments": "the paper's tables and figures",
+    "webcam": "track objects in front of a camera",
+    "serve": "track your own video on a page in the browser",
+    "analyze": "score result files: tables and plots",
+    "play": "show a sequence with several trackers' boxes, as a page or a video",
+    "show": "draw a contact sheet of a dataset or a sequence",
+    "pack": "pack result files as a benchmark's submission",
+    "vot": "create, run and score workspaces of the VOT toolkit",
+    "experiments": "make the paper's tables and figures",
     "train": "train a network",
     "weights": "list, fetch, import and check network weights",
-    "export": "a network's parts as ONNX files, with an example that tracks with numpy and onnxruntime alone",
-    "doctor": "what is installed, which weights and datasets are found, and what to do about the rest",
-    "completion": "a script for your shell that completes commands, options, trackers and datasets",
+    "export": "export a network as ONNX files, with an example that needs only numpy and onnxruntime",
+    "doctor": "check packages, devices, weights and datasets, and say how to add what is missing",
+    "completion": "print a shell script that completes commands, options, trackers and datasets",
 }
-SCRIPTS = {  # commands that can be started by themselves, too
+SCRIPTS = {  # commands that are also scripts of their own
     "run": "pytracking.run_tracker",
     "video": "pytracking.run_video",
     "webcam": "pytracking.run_webcam",
@@ -38,12 +38,12 @@ TRACKER_FIRST = ("run", "video", "webcam")
 
 
 def command_module(command: str) -> Any:
-    """The module of a command: ``add_arguments(parser)`` and ``run(args)``."""
+    """Imports the module of a command, which has ``add_arguments(parser)`` and ``run(args)``."""
     return importlib.import_module(SCRIPTS.get(command, f"pytracking.cli.{command}"))
 
 
 def command_parser(command: str, *, script: bool = False) -> CommandParser:
-    """The parser of a command; ``script``: it was started by its own file, whose name the usage then shows."""
+    """Creates the parser of a command; with ``script``, the usage shows the name of the script that was started."""
     text = COMMANDS[command]
     parser = CommandParser(
         prog=None if script else f"pytracking {command}",

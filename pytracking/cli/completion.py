@@ -1,4 +1,4 @@
-"""``pytracking completion bash|zsh|fish``: a script for your shell, made from the parsers themselves."""
+"""``pytracking completion bash|zsh|fish``: prints a completion script, generated from the commands' parsers."""
 from __future__ import annotations
 
 import argparse
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def command_words() -> dict[str, list[str]]:
-    """The words that can follow each command: actions, options, trackers and datasets."""
+    """Words that can follow each command: actions, options, trackers and datasets."""
     from pytracking.evaluation.datasets.registry import dataset_names
     from pytracking.evaluation.discovery import parameter_names, tracker_names
 

@@ -1,4 +1,4 @@
-"""Options of every command that runs trackers: the engine, and the number of threads."""
+"""Options of every command that runs trackers: the engine and the number of threads."""
 from __future__ import annotations
 
 import argparse
@@ -17,9 +17,9 @@ def add_computing_options(parser: argparse.ArgumentParser) -> None:
         "--engine",
         type=_engine,
         metavar="|".join(ENGINES),
-        help="what computes the frozen networks (default: auto)",
+        help="library that computes the frozen networks (default: auto)",
     )
-    parser.add_argument("--cpu-threads", type=int, metavar="N", help="most threads of each process on the CPU")
+    parser.add_argument("--cpu-threads", type=int, metavar="N", help="maximum number of CPU threads per process")
 
 
 def _engine(text: str) -> str:
@@ -30,7 +30,7 @@ def _engine(text: str) -> str:
 
 
 def apply_computing_options(args: argparse.Namespace) -> None:
-    """Applies them to this process and to every process that it starts."""
+    """Applies the options to this process and to every process that it starts."""
     if args.engine is not None:
         os.environ[ENGINE_VARIABLE] = args.engine
     state_most_threads(args.cpu_threads)

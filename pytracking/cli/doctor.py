@@ -1,4 +1,4 @@
-"""``pytracking doctor``: what is installed, and how to add what is missing."""
+"""``pytracking doctor``: checks what is installed, and says how to add what is missing."""
 from __future__ import annotations
 
 import argparse
@@ -18,7 +18,7 @@ from pytracking.evaluation.networks import FallbackWeightsWarning, MissingWeight
 from pytracking.evaluation.tracker import Tracker
 
 REQUIRED = ("torch", "numpy", "cv2", "pandas", "matplotlib", "tqdm")
-OPTIONAL = {  # module: (what it is for, how to get it)
+OPTIONAL = {  # module: (purpose, how to install it)
     "simplejpeg": ("faster reading of JPEG frames", "pip install 'rls-tracking[jpeg]'"),
     "torchvision": ("ImageNet weights when training", "pip install torchvision (the release that fits your torch)"),
     "vot": ("the VOT toolkit", "pip install 'rls-tracking[vot]'"),
@@ -26,12 +26,12 @@ OPTIONAL = {  # module: (what it is for, how to get it)
     "starlette": ("the page in the browser", "pip install 'rls-tracking[web]'"),
     "pytest": ("the test suite", "pip install 'rls-tracking[dev]'"),
 }
-CHECKOUT = Path(__file__).parents[2]  # has install.sh, which a wheel does not bring
+CHECKOUT = Path(__file__).parents[2]  # has install.sh, unless installed from a wheel
 OPENCV_PACKAGES = [f"opencv-{build}{window}" for build in ("python", "contrib-python") for window in ("", "-headless")]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="also list the datasets whose path is not set")
+    parser.add_argument("--all", action="store_true", help="also list datasets whose path is not set")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def remedy_here(in_a_checkout: str, elsewhere: str) -> str:
-    """What to do, by how the package came here."""
+    """Chooses the remedy for a checkout or for an installed package."""
     return in_a_checkout if (CHECKOUT / "install.sh").is_file() else elsewhere
 
 
@@ -76,7 +76,7 @@ def packages() -> Iterator[Finding]:
 
 
 def opencv_owners() -> list[str]:
-    """Installed packages that bring their own cv2 folder; more than one is a broken environment."""
+    """Installed packages that contain a cv2 folder; with more than one, the environment is broken."""
     owners = []
     for package in OPENCV_PACKAGES:
         try:
@@ -137,7 +137,7 @@ def networks() -> Iterator[Finding]:
 
 
 def trackers() -> Iterator[Finding]:
-    """One finding for all parameter files of a tracker that are in the same state."""
+    """One finding per tracker and state, which lists the parameter files in this state."""
     for name in tracker_names():
         groups: dict[tuple, list[str]] = {}
         for param in parameter_names(name):

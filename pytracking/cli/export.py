@@ -1,4 +1,4 @@
-"""``pytracking export NETWORK FOLDER``: a DiMP network for other programs and devices."""
+"""``pytracking export NETWORK FOLDER``: exports a DiMP network for other programs and devices."""
 from __future__ import annotations
 
 import argparse
@@ -14,7 +14,7 @@ DEFAULT_SCALE_STEP = 1.04  # for networks whose scale comes from box refinement,
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", help="name of a bundled network, file name or path, e.g. dimp_mobile")
-    parser.add_argument("folder", type=Path, help="where to write; made if need be, must not hold other files")
+    parser.add_argument("folder", type=Path, help="where to write; created if needed, must not contain other files")
     parser.add_argument("--network_path", help="folder of network weights")
 
 
@@ -27,18 +27,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def export(name: str, folder: Path) -> list[Path]:
-    """Writes a network's parts, an example and a README; UserError if it is no DiMP network, or the folder is taken."""
+    """Writes a network's parts, an example and a README; UserError for other networks, or if the folder is in use."""
     from ltr.engine.export import exported_files, load_for_export
     from ltr.weights import find_weights
     from pytracking.evaluation.tracker import Tracker
 
     file = find_weights(name, [env_settings().network_path])
     if file is None:
-        raise UserError(f"there is no network '{name}'; `pytracking weights list` says what is here")
+        raise UserError(f"there is no network '{name}'; `pytracking weights list` shows the available ones")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "features.onnx").exists():
-        raise UserError(f"{folder} holds other files; give an empty or a new folder")
+        raise UserError(f"{folder} contains other files; give an empty or a new folder")
     network = load_for_export(file)
-    params = Tracker("dimp", "dimp50", network=str(file)).get_parameters()  # with what the network recommends
+    params = Tracker("dimp", "dimp50", network=str(file)).get_parameters()  # with the network's recommendations
     settings = _settings(params, network.feature_stride)
     for part, content in exported_files(file.stem, network, settings).items():
         with replacing(folder / part) as temporary:

@@ -1,4 +1,4 @@
-"""``pytracking pack BENCHMARK TRACKER/PARAM``: result files as a benchmark's submission."""
+"""``pytracking pack BENCHMARK TRACKER/PARAM``: packs result files as a benchmark's submission."""
 from __future__ import annotations
 
 import argparse
@@ -14,14 +14,14 @@ from pytracking.utils.names import file_stem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("benchmark", choices=FORMATS, help="whose format")
+    parser.add_argument("benchmark", choices=FORMATS, help="benchmark that defines the format")
     parser.add_argument(
         "tracker", nargs="+", metavar="[NAME=]TRACKER", help=f"{RESULTS_FORM} (GOT-10k takes three runs: #0-2)"
     )
-    parser.add_argument("--dataset", help="dataset to take the sequences from (default: the benchmark's test set)")
-    parser.add_argument("--output", type=Path, help="file or folder to write (default: named after the tracker, here)")
-    parser.add_argument("--presence-threshold", type=float, help="oxuva: least score of a present target")
-    parser.add_argument("--results-path", type=Path, help="where results are")
+    parser.add_argument("--dataset", help="dataset that the results are for (default: the benchmark's test set)")
+    parser.add_argument("--output", type=Path, help="file or folder to write (default: here, named after the tracker)")
+    parser.add_argument("--presence-threshold", type=float, help="oxuva: minimum score of a present target")
+    parser.add_argument("--results-path", type=Path, help="folder of result files")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,15 +30,15 @@ def run(args: argparse.Namespace) -> int:
     dataset = args.dataset or kind.datasets[0]
     trackers = join_words(args.tracker)
     if len(trackers) != 1:
-        raise UserError(f"a submission is of one tracker, not of {len(trackers)}: {', '.join(trackers)}")
+        raise UserError(f"a submission is for one tracker, not {len(trackers)}: {', '.join(trackers)}")
     results = find_results(trackers[0], env_settings().results_path)
     folders = [run.path for run in results.runs]
     if archives := [path for path in folders if not path.is_dir()]:
         raise SubmissionError(f"{archives[0]} is a zip; unpack it first")
     output = args.output or Path(f"{file_stem(results.name)}_{dataset}{kind.suffix}")
-    threshold = args.presence_threshold
-    submission = pack(args.benchmark, folders, get_dataset(dataset), output, presence_threshold=threshold)
+    sequences = get_dataset(dataset)
+    submission = pack(args.benchmark, folders, sequences, output, presence_threshold=args.presence_threshold)
     runs = f", {submission.runs} repetitions" if submission.runs > 1 else ""
     print(f"{submission.path}: {submission.sequences} sequences{runs}, {submission.files} files, checked")
-    print(f"ready to upload: {kind.upload}")
+    print(f"ready to upload to {kind.upload}")
     return 0

@@ -1,4 +1,4 @@
-"""``pytracking play DATASET TRACKER/PARAM ...``: a sequence with several trackers' boxes, page or video."""
+"""``pytracking play DATASET TRACKER/PARAM ...``: writes a page or video of a sequence with several trackers' boxes."""
 from __future__ import annotations
 
 import argparse
@@ -22,15 +22,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "trackers", nargs="+", metavar="[NAME=]TRACKER", help=f"{RESULTS_FORM}; the first run of each is shown"
     )
-    parser.add_argument("--sequence", action="append", help="which sequence (may be given several times)")
+    parser.add_argument("--sequence", action="append", help="sequence to show (may be given several times)")
     parser.add_argument(
-        "--worst", type=int, default=1, metavar="N", help="without --sequence: the N where the first two differ most"
-    )
+        "--worst", type=int, default=1, metavar="N",
+        help="without --sequence: show the N sequences where the first two trackers differ most",
+    )  # fmt: skip
     parser.add_argument("--video", action="store_true", help="write a video instead of a page")
-    parser.add_argument("--frames", type=int, default=MOST_FRAMES, help=f"of a page, at most (default: {MOST_FRAMES})")
-    parser.add_argument("--fps", type=float, default=20.0, help="frames per second when playing (default: 20)")
+    parser.add_argument("--frames", type=int, default=MOST_FRAMES, help=f"frames per page (default: {MOST_FRAMES})")
+    parser.add_argument("--fps", type=float, default=20.0, help="frames per second of playback (default: 20)")
     parser.add_argument("--output", type=Path, help="folder to write to (default: result_plot_path)")
-    parser.add_argument("--results-path", type=Path, help="where results are")
+    parser.add_argument("--results-path", type=Path, help="folder of result files")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,14 +55,14 @@ def load_boxes(results: list[ResultSet], sequence: Sequence) -> dict[str, np.nda
 def _chosen(args: argparse.Namespace, dataset: SequenceList, results: list[ResultSet]) -> list[Sequence]:
     if args.sequence:
         return [dataset[name] for name in args.sequence]
-    there = [s for s in dataset if all(row.runs[0].has(s.name) for row in results)]
-    if not there:
+    available = [sequence for sequence in dataset if all(row.runs[0].has(sequence.name) for row in results)]
+    if not available:
         raise FileNotFoundError(f"no sequence of '{args.dataset}' has results of all these trackers")
-    return sorted(there, key=lambda sequence: -_loss(results, sequence))[: args.worst]
+    return sorted(available, key=lambda sequence: -_difference(results, sequence))[: args.worst]
 
 
-def _loss(results: list[ResultSet], sequence: Sequence) -> float:
-    """Mean difference of overlap between the first two trackers, or of the only one to the annotation."""
+def _difference(results: list[ResultSet], sequence: Sequence) -> float:
+    """Mean difference between the first two trackers' overlaps, or between a single tracker's overlap and 1."""
     if len(sequence.ground_truth_rect) != len(sequence):
         return 0.0
     scores = [overlaps(boxes, sequence) for boxes in load_boxes(results[:2], sequence).values()]
@@ -70,7 +71,7 @@ def _loss(results: list[ResultSet], sequence: Sequence) -> float:
 
 
 def _print_scores(results: list[ResultSet], sequence: Sequence) -> None:
-    """The score of the sequence shown, as in ``analyze --per-sequence``."""
+    """Prints the scores on the sequence, as in ``analyze --per-sequence``."""
     if len(sequence.ground_truth_rect) != len(sequence) or sequence.dataset == "oxuva":
         return
     shown = [ResultSet(row.name, row.runs[:1]) for row in results]

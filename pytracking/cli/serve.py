@@ -1,4 +1,4 @@
-"""``pytracking serve [FOLDER ...]``: a page in the browser that tracks your own video."""
+"""``pytracking serve [FOLDER ...]``: serves a page that tracks your own video in the browser."""
 from __future__ import annotations
 
 import argparse
@@ -13,14 +13,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="folders whose videos are offered")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--allow-remote", action="store_true", help="let other machines in; they need a token")
-    parser.add_argument("--name", action="append", default=[], help="with --allow-remote: a name it is reached under")
-    parser.add_argument("--token", help="with --allow-remote: this token instead of a random one")
+    parser.add_argument("--allow-remote", action="store_true", help="accept other machines; they need a token")
+    parser.add_argument("--name", action="append", default=[], help="with --allow-remote: host name of this machine")
+    parser.add_argument("--token", help="with --allow-remote: use this token instead of a random one")
     parser.add_argument("--max-upload", type=int, default=512, metavar="MIB", help="largest upload (default: 512)")
     parser.add_argument("--sessions", type=int, default=8, help="videos tracked at the same time (default: 8)")
     add_computing_options(parser)
     parser.add_argument(
-        "--frame-cache", type=int, default=4096, metavar="MIB", help="disk for frames to look at again (default: 4096)"
+        "--frame-cache", type=int, default=4096, metavar="MIB", help="disk space for past frames (default: 4096)"
     )
     parser.add_argument("--no-demo", action="store_true", help="do not offer the demo sequences")
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
             names=tuple(args.name), frame_bytes=args.frame_cache * 2**20,
         )
         if settings.demo:
-            get_dataset("demo")  # rendered now, with a progress bar, so that the first page need not wait
+            get_dataset("demo")  # rendered now, with a progress bar, so that the page need not wait
         query = f"/?token={settings.token}" if settings.token else "/"
         print(f"open http://{settings.host}:{settings.port}{query}   (Ctrl-C ends the server)", flush=True)
         app, largest = create_app(settings), MAX_PICTURE + 1

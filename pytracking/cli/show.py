@@ -1,4 +1,4 @@
-"""``pytracking show demo``: what a dataset looks like, as one picture."""
+"""``pytracking show demo``: draws a contact sheet of a dataset."""
 from __future__ import annotations
 
 import argparse
@@ -15,15 +15,15 @@ from pytracking.evaluation.reference import FORM, TrackerReference
 from pytracking.evaluation.results import boxes_file, read_boxes
 from pytracking.utils.image_io import write_image
 
-MANY = 20  # rows of a sheet, unless asked for
+MOST_ROWS = 20  # of a sheet, without --sequence
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", help="name of a dataset, or folder:PATH")
     parser.add_argument("--sequence", action="append", help="only this sequence (may be given several times)")
     parser.add_argument("--tracker", nargs="+", metavar="TRACKER", help=f"also draw the results of {FORM}")
-    parser.add_argument("--columns", type=int, default=6, help="frames of each sequence (default: 6)")
-    parser.add_argument("--width", type=int, default=240, help="pixels of a frame (default: 240)")
+    parser.add_argument("--columns", type=int, default=6, help="frames per sequence (default: 6)")
+    parser.add_argument("--width", type=int, default=240, help="width of each frame in pixels (default: 240)")
     parser.add_argument("--output", type=Path, help="file to write (default: <dataset>.jpg in result_plot_path)")
 
 
@@ -46,9 +46,10 @@ def run(args: argparse.Namespace) -> int:
 def _select(dataset: SequenceList, names: list[str] | None) -> SequenceList:
     if names:
         return SequenceList(dataset[name] for name in names)
-    if len(dataset) > MANY:
-        print(f"showing the first {MANY} of {len(dataset)} sequences; choose others with --sequence", file=sys.stderr)
-    return dataset[:MANY]
+    if len(dataset) > MOST_ROWS:
+        shown = f"showing the first {MOST_ROWS} of {len(dataset)} sequences"
+        print(f"{shown}; choose others with --sequence", file=sys.stderr)
+    return dataset[:MOST_ROWS]
 
 
 def _results(text: str, sequences: SequenceList) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What the run scripts show at the end: scores, speed and a picture."""
+"""Shows the results at the end of a run: scores, speed and a picture."""
 from __future__ import annotations
 
 from pytracking.analysis.evaluate import evaluate
@@ -13,11 +13,11 @@ from pytracking.evaluation.results import boxes_file, is_complete, read_boxes
 from pytracking.utils.image_io import write_image
 
 COLUMNS = ("AUC", "Precision", "Norm Precision")
-SHEET_ROWS = 12  # a contact sheet of more sequences is too long to look at
+SHEET_ROWS = 12  # a contact sheet with more sequences is too long
 
 
 def show_results(tracker: Tracker, sequences: list[Sequence]) -> None:
-    """Prints the scores of the sequences that are done, and draws them."""
+    """Prints the scores of finished sequences and draws a contact sheet of them."""
     done = [s for s in sequences if is_complete(tracker.results_dir, s.name, len(s))]
     if done:
         print(f"\n{score_table(tracker, done)}")
@@ -29,7 +29,7 @@ def show_results(tracker: Tracker, sequences: list[Sequence]) -> None:
 
 
 def score_table(tracker: Tracker, sequences: list[Sequence]) -> Table:
-    """Scores and speed of the results on disk, one line per sequence and one for all; as ``analyze`` scores them."""
+    """Scores, as in ``analyze``, and speed of the results on disk: one row per sequence, and one for all."""
     results = ResultSet(tracker.display_name, (Run(tracker.results_dir),))
     if sequences[0].dataset == "oxuva":
         return presence_table([results], sequences)
@@ -40,9 +40,9 @@ def score_table(tracker: Tracker, sequences: list[Sequence]) -> Table:
         evaluation = evaluate([results], public, cache=False, progress=False, workers=1)
         (scores,) = evaluation.trackers
         columns = [evaluation.sequence_scores(scores, MEASURES[column])[0] for column in COLUMNS]
-        for place, sequence in enumerate(public):
-            numbers = [Number(float(column[place]), decimals=DECIMALS) for column in columns]
-            speed = scores.select([place]).frames_per_second
+        for index, sequence in enumerate(public):
+            numbers = [Number(float(column[index]), decimals=DECIMALS) for column in columns]
+            speed = scores.select([index]).frames_per_second
             table.rows.append([sequence.name, len(sequence), *numbers, Number(speed, decimals=1)])
         summary = evaluation.summary(scores)
         means = [Number(float(getattr(summary, MEASURES[column])[0]), decimals=DECIMALS) for column in COLUMNS]
@@ -50,6 +50,6 @@ def score_table(tracker: Tracker, sequences: list[Sequence]) -> Table:
         table.rows.append(["mean of sequences", total, *means, Number(scores.frames_per_second, decimals=1)])
         table.notes += rule_notes(evaluation)
     if len(public) < len(sequences):
-        secret = len(sequences) - len(public)
-        table.notes.append(f"no score for {secret} sequences: only the box of their first frame is public")
+        unscored = len(sequences) - len(public)
+        table.notes.append(f"no score for {unscored} sequences: only the box of their first frame is public")
     return table

@@ -11,22 +11,22 @@ from pytracking.cli.computing import add_computing_options, apply_computing_opti
 from pytracking.evaluation.environment import apply_flags
 
 TRACKER_HELP = "tracker/parameters[@network][#run], e.g. rls_dimp/default; or as two words"
-PARAMETERS_HELP = "where they are a word of their own"
-VISDOM_OPTIONS = ("use_visdom", "visdom_server", "visdom_port")  # of pytracking's scripts: accepted, and answered
+PARAMETERS_HELP = "parameter file, if written as a separate word"
+VISDOM_OPTIONS = ("use_visdom", "visdom_server", "visdom_port")  # of pytracking's scripts: accepted, with a note
 VISDOM = "Visdom is not used here: --debug writes views as files, and `pytracking serve` shows tracking in the browser"
 
 
 def add_tracker_arguments(parser: argparse.ArgumentParser, **optional: Any) -> None:
-    """Adds the tracker and its parameters; ``optional``: what argparse takes where parameters may be left out."""
+    """Adds the tracker and its parameters; ``optional``: argparse's options for parameters that may be left out."""
     parser.add_argument("tracker_name", metavar="TRACKER", help=TRACKER_HELP)
     parser.add_argument("tracker_param", metavar="PARAMETERS", help=PARAMETERS_HELP, **optional)
 
 
 def add_running_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what holds for every run on a dataset."""
-    parser.add_argument("--workers", type=int, default=0, help="processes; 0: in this one (default)")
+    """Adds the options of every run on a dataset."""
+    parser.add_argument("--workers", type=int, default=0, help="worker processes; 0: run in this process (default)")
     parser.add_argument("--rerun", action="store_true", help="compute existing results again")
-    parser.add_argument("--overwrite", action="store_true", help="move results of other settings or data away first")
+    parser.add_argument("--overwrite", action="store_true", help="first move away results with other settings or data")
     parser.add_argument("--results_path", help="folder of result files")
 
 
@@ -35,7 +35,7 @@ def add_tracker_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", type=int, default=0, help="debug level of the tracker")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a parameter")
     parser.add_argument("--network", help="run on this network (file name, path, or name of a bundled one)")
-    parser.add_argument("--strict_weights", action="store_true", help="fail where the paper's network is not found")
+    parser.add_argument("--strict_weights", action="store_true", help="fail if the paper's network is not found")
     parser.add_argument("--device", help="auto, cpu, cuda, cuda:1, mps")
     parser.add_argument("--network_path", help="folder of network weights")
     add_computing_options(parser)
@@ -64,7 +64,7 @@ def note_visdom(info: dict[str, Any] | None) -> None:
 
 
 def parse_overrides(assignments: list[str]) -> dict[str, Any]:
-    """Turns ``["learning_rate=0.03", "device=cpu"]`` into a dict; other than Python literals, values stay strings."""
+    """Turns ``["learning_rate=0.03", "device=cpu"]`` into a dict; values that are not Python literals stay strings."""
     overrides = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")

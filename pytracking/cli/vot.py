@@ -1,4 +1,4 @@
-"""``pytracking vot init | run | report``: workspaces of the official VOT toolkit."""
+"""``pytracking vot init | run | report``: creates, runs and scores workspaces of the official VOT toolkit."""
 from __future__ import annotations
 
 import argparse
@@ -11,7 +11,7 @@ from pytracking.evaluation.reference import join_words
 
 EXAMPLES = """examples:
   vot init ws --stack vot2018/shortterm --sequences ~/vot2018 --trackers rls_dimp/vot18 dimp/dimp50_vot18
-  vot run ws                                   through TraX, as the toolkit does
+  vot run ws                                   through TraX, like the toolkit
   vot run ws --runner inprocess --workers 4    the same results, networks loaded once per worker
   vot report ws
 """
@@ -21,9 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
     actions = parser.add_subparsers(dest="action", required=True, metavar="init|run|report")
-    _add_init(actions.add_parser("init", help="write a workspace, or add trackers to one"))
+    _add_init(actions.add_parser("init", help="create a workspace, or add trackers to one"))
     _add_run(actions.add_parser("run", help="evaluate the trackers of a workspace"))
-    _add_report(actions.add_parser("report", help="A, R, R_S, EAO and rtEAO of each tracker"))
+    _add_report(actions.add_parser("report", help="show A, R, R_S, EAO and rtEAO of each tracker"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,7 +46,7 @@ def _add_init(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--download", action="store_true", help="let the toolkit download the stack's dataset")
     parser.add_argument("--repetitions", type=int, metavar="N", help="instead of the stack's (15)")
     parser.add_argument("--eao-interval", type=int, nargs=2, metavar=("LOW", "HIGH"), help="instead of the stack's")
-    parser.add_argument("--timeout", type=int, metavar="S", help="seconds the toolkit waits for one answer (600)")
+    parser.add_argument("--timeout", type=int, metavar="S", help="seconds the toolkit waits for an answer (600)")
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -54,9 +54,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trackers", nargs="*", metavar="TRACKER", help="names from trackers.ini (default: all)")
     parser.add_argument("--experiments", nargs="+", default=[], metavar="NAME", help="of the stack (default: all)")
     parser.add_argument("--runner", choices=("trax", "inprocess"), default="trax", help="default: trax")
-    parser.add_argument("--workers", type=int, default=1, help="processes; 0: in this one (default: 1)")
+    parser.add_argument("--workers", type=int, default=1, help="worker processes; 0: run in this one (default: 1)")
     add_computing_options(parser)
-    parser.add_argument("--force", action="store_true", help="run again even where results exist")
+    parser.add_argument("--force", action="store_true", help="compute existing results again")
     parser.add_argument("--persist", action="store_true", help="continue after a failure")
 
 
@@ -65,7 +65,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trackers", nargs="*", metavar="TRACKER", help="names from trackers.ini (default: all)")
     parser.add_argument("--format", choices=("text", "markdown", "latex", "csv"), default="text")
     parser.add_argument(
-        "--partial", action="store_true", help="score existing repetitions where the stack asks for more"
+        "--partial", action="store_true", help="score the existing repetitions if the stack asks for more"
     )
     parser.add_argument("--name", default="report", help="folder below DIR/reports for report.json and eao.png")
 
@@ -85,10 +85,10 @@ def _init(args: argparse.Namespace) -> int:
         if args.stack is None or not has_source:
             raise workspaces.WorkspaceError(
                 "a new workspace needs --stack and one of --sequences PATH, --dataset NAME, --download "
-                "(nothing is downloaded without being asked)"
+                "(nothing is downloaded unless you ask for it)"
             )
         if args.origin and not args.sequences:
-            raise UserError("--origin belongs to --sequences; datasets of this project have their own")
+            raise UserError("--origin only applies to --sequences; this project's datasets have their own")
         sources = None
         if args.sequences:
             sources = find_sequences(args.sequences, args.origin)

@@ -1,4 +1,4 @@
-"""``pytracking weights list | fetch NAME | import FILE | check``: installed networks, and where to get others."""
+"""``pytracking weights list | fetch NAME | import FILE | check``: manages network files."""
 from __future__ import annotations
 
 import argparse
@@ -19,17 +19,17 @@ from pytracking.utils.names import unknown_name_message
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", help="default: list")
     parser.set_defaults(action="list")
-    actions.add_parser("list", help="networks that are known, and which of them are here")
+    actions.add_parser("list", help="list known networks, and which of them are here")
     fetch = actions.add_parser("fetch", help="download a network")
     fetch.add_argument("name", help="name from the list, e.g. dimp50.pth")
     place = actions.add_parser("import", help="check a file that you downloaded yourself and put it in place")
     place.add_argument("file", type=Path)
-    place.add_argument("--name", help="file name to give it; by default its own")
-    check = actions.add_parser("check", help="read every network that is here, or some, and say whether they load")
+    place.add_argument("--name", help="file name to store it under (default: its own)")
+    check = actions.add_parser("check", help="read networks, by default all that are here, and say whether they load")
     check.add_argument("names", nargs="*", metavar="NAME")
-    for sub in (fetch, place):
-        sub.add_argument("--output", type=Path, metavar="FOLDER", help="default: network_path of the settings")
-        sub.add_argument("--force", action="store_true", help="replace a file of that name")
+    for action in (fetch, place):
+        action.add_argument("--output", type=Path, metavar="FOLDER", help="default: network_path of the settings")
+        action.add_argument("--force", action="store_true", help="replace an existing file")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,9 +53,9 @@ def _list(_: argparse.Namespace) -> int:
         facts = f"{file.stat().st_size / 1e6:.1f} MB; Apache-2.0 (its card: {file.with_suffix('.md')})"
         _show(file.stem, "comes with the package", f"{facts}; sha256 {sha256(file)[:16]}…", users, f"here: {file}")
     unknown = sorted(set(users) - set(KNOWN) - {file.stem for file in bundled_networks()})
-    for name in unknown:  # of somebody's own parameter files
+    for name in unknown:  # named by users' own parameter files
         found = find_weights(name, [_folder()])
-        _show(name, "not a network that we know of", "", users, f"here: {found}" if found else "not here")
+        _show(name, "unknown network", "", users, f"here: {found}" if found else "not here")
     return 0
 
 
@@ -80,7 +80,7 @@ def _facts(entry: KnownWeights, found: Path | None) -> str:
 
 
 def users_of_networks() -> dict[str, list[str]]:
-    """Every network that a parameter file names, and which files do."""
+    """Maps every network named by a parameter file to the files that name it."""
     users: dict[str, list[str]] = {}
     for tracker in tracker_names():
         for parameter in parameter_names(tracker):
@@ -124,7 +124,7 @@ def _import(args: argparse.Namespace) -> int:
         print(f"not imported: {problem}", file=sys.stderr)
         return 1
     if target.exists() and not args.force and sha256(target) != sha256(args.file):
-        print(f"not imported: {target} exists and is another file; --force replaces it", file=sys.stderr)
+        print(f"not imported: {target} exists with different content; --force replaces it", file=sys.stderr)
         return 1
     if target.resolve() != args.file.resolve():
         with replacing(target) as temporary:
@@ -133,7 +133,7 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _recognised(file: Path) -> str | None:
-    """The name that parameter files use for a file that its publisher named differently."""
+    """The name that parameter files use for a known file, which its publisher may have named differently."""
     if not file.is_file():
         return None
     digest = sha256(file)
@@ -175,7 +175,7 @@ def _problem(file: Path, entry: KnownWeights | None) -> str | None:
     if entry is None:
         return None
     if entry.sha256 and not sha256(file).startswith(entry.sha256):
-        return f"{file}: has another sha256 than the published {entry.name} ({entry.sha256[:16]}…)"
+        return f"{file}: its sha256 differs from that of the published {entry.name} ({entry.sha256[:16]}…)"
     function = (checkpoint.constructor or {}).get("function")
     if entry.network and function != entry.network:
         return f"{file}: holds {function or 'a bare state dict'}, but {entry.name} is a {entry.network}"
@@ -190,5 +190,5 @@ def _onnx_problem(file: Path) -> str | None:
     try:
         onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's exceptions have no common base class
-        return f"{file}: is not an ONNX network that can be run ({str(error).splitlines()[0][:160]})"
+        return f"{file}: is not an ONNX network that ONNX Runtime can run ({str(error).splitlines()[0][:160]})"
     return None

@@ -1,6 +1,6 @@
-"""Trackers and their parameter files by name, found on the package layout: the one place that imports them.
+"""Finds trackers and parameter files by their place in the package, and imports them.
 
-Trackers may also live outside this project: each folder of ``PYTRACKING_TRACKER_PATH`` (or ``tracker_path`` of the
+Trackers may also live outside this project: each folder of ``PYTRACKING_TRACKER_PATH`` (or ``tracker_path`` in the
 user's config file; several are separated as in ``PATH``) has ``tracker/<name>`` and ``parameter/<name>`` like this
 package. They are imported as ``pytracking.tracker.<name>`` and ``pytracking.parameter.<name>``.
 """
@@ -25,13 +25,13 @@ class UnknownTrackerError(UserError):
 
 
 def tracker_names() -> list[str]:
-    """Trackers that exist in ``pytracking.tracker``."""
+    """Names of all trackers."""
     package = _package("tracker")
     return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg)
 
 
 def parameter_names(tracker: str) -> list[str]:
-    """Parameter files that exist for a tracker."""
+    """Names of a tracker's parameter files."""
     _package("parameter")
     if importlib.util.find_spec(f"pytracking.parameter.{tracker}") is None:
         return []
@@ -40,7 +40,7 @@ def parameter_names(tracker: str) -> list[str]:
 
 
 def check_exists(tracker: str, parameter: str) -> None:
-    """Refuses names that do not exist; the UnknownTrackerError says what does."""
+    """Raises an UnknownTrackerError, which lists the known names, if the tracker or parameter file does not exist."""
     if tracker not in tracker_names():
         raise UnknownTrackerError(unknown_name_message("tracker", tracker, tracker_names()))
     parameters = parameter_names(tracker)
@@ -50,34 +50,34 @@ def check_exists(tracker: str, parameter: str) -> None:
 
 
 def load_parameters(tracker: str, parameter: str) -> Any:
-    """What a parameter file says (:class:`pytracking.tracker.base.TrackerParams`)."""
+    """Calls a parameter file's ``parameters()``; returns :class:`pytracking.tracker.base.TrackerParams`."""
     _package("tracker")
     _package("parameter")
     module = importlib.import_module(f"pytracking.parameter.{tracker}.{parameter}")
     params = _function(module, "parameters")()
     if params is None:
-        raise UserError(f"{module.__file__}: parameters() returns nothing; let it end with 'return params'")
+        raise UserError(f"{module.__file__}: parameters() returns None; end it with 'return params'")
     return params
 
 
 def tracker_class(tracker: str) -> type:
-    """The class of a tracker (:class:`pytracking.tracker.base.BaseTracker`)."""
+    """Returns the class of a tracker (:class:`pytracking.tracker.base.BaseTracker`)."""
     _package("tracker")
     module = importlib.import_module(f"pytracking.tracker.{tracker}")
     found = _function(module, "get_tracker_class")()
     if not isinstance(found, type):
-        raise UserError(f"{module.__file__}: get_tracker_class() must return the tracker's class, not {found!r}")
+        raise UserError(f"{module.__file__}: get_tracker_class() must return a class, not {found!r}")
     return found
 
 
 def _function(module: ModuleType, name: str) -> Callable[[], Any]:
     if not callable(getattr(module, name, None)):
-        raise UserError(f"{module.__file__} has no function {name}(), by which a tracker is found here")
+        raise UserError(f"{module.__file__} has no function {name}(), which every tracker needs")
     return getattr(module, name)
 
 
 def _package(kind: str) -> ModuleType:
-    """``pytracking.tracker`` or ``pytracking.parameter``, with the user's folders; ours come first."""
+    """Returns ``pytracking.tracker`` or ``pytracking.parameter``, extended by the user's folders."""
     package = importlib.import_module(f"pytracking.{kind}")
     for root in map(Path, filter(None, str(env_settings().tracker_path or "").split(os.pathsep))):
         folder = root.expanduser() / kind
@@ -86,9 +86,9 @@ def _package(kind: str) -> ModuleType:
         if not folder.is_dir():
             raise UserError(f"tracker_path: {root} must have tracker/<name> and parameter/<name>; there is no {folder}")
         existing = {module.name for module in pkgutil.iter_modules(package.__path__)}
-        double = sorted(existing & {module.name for module in pkgutil.iter_modules([str(folder)])})
-        if double:
-            raise UserError(f"{folder / double[0]}: there is a {kind} '{double[0]}' here already; rename that folder")
+        clashes = sorted(existing & {module.name for module in pkgutil.iter_modules([str(folder)])})
+        if clashes:
+            raise UserError(f"{folder / clashes[0]}: there already is a {kind} '{clashes[0]}'; rename this folder")
         package.__path__.append(str(folder))
         importlib.invalidate_caches()
     return package

@@ -1,8 +1,8 @@
-"""Where results, networks and datasets live.
+"""Paths of results, networks and datasets.
 
-Each key is looked up in this order: flags of the command line, environment variables (``PYTRACKING_<KEY>``),
+Each key is looked up in this order: command-line flags, environment variables (``PYTRACKING_<KEY>``),
 ``pytracking/evaluation/local.py`` if the user has one, the user's config file, the default. A misspelled key is an
-error that names the nearest one.
+error that suggests the nearest one.
 """
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from pytracking.utils.names import unknown_name_message
 
 LOCAL_FILE = Path(__file__).with_name("local.py")
 VARIABLE_PREFIX = "PYTRACKING_"
-# Folders outside the results that some command reads: users' trackers, GOT-10k's reports.
+# Folders without a default that single commands read: users' trackers, GOT-10k's reports.
 OPTIONAL_KEYS = ("tracker_path", "got_reports_path")
-TYPO = 0.8  # similarity above which an unknown name counts as a misspelling of ours
+TYPO_SIMILARITY = 0.8  # an unknown name at least this similar to a key is taken for a misspelling
 
 
 class MissingPathError(UserError):
-    """A path that the command needs and that is not set; the message shows the line to add."""
+    """A path that a command needs is not set; the message shows how to set it."""
 
 
 class EnvSettings:
-    """Paths by key. A key that is not set reads as None, one that does not exist is an error."""
+    """Paths by key; keys that are not set read as None, unknown keys raise an AttributeError."""
 
     def __init__(self, **paths: str | Path | None) -> None:
         for key, value in paths.items():
             setattr(self, key, value)
 
     def __setattr__(self, key: str, value: str | Path | None) -> None:
-        # pytracking's own local.py files say '' for "not set".
+        # In pytracking's local.py files '' means "not set".
         if isinstance(value, (str, os.PathLike)):
             value = Path(value).expanduser() if str(value) else None
         object.__setattr__(self, key, value)
@@ -49,7 +49,7 @@ class EnvSettings:
         return None
 
     def require(self, key: str, purpose: str = "this command") -> Path:
-        """The path of ``key``; a MissingPathError, where it is not set, shows the ways to set it."""
+        """Returns the path of ``key``, or raises a MissingPathError that shows how to set it."""
         path = getattr(self, key)
         if path is None:
             raise MissingPathError(f"{purpose} needs the path '{key}', which is not set.\n{how_to_set(key)}")
@@ -61,14 +61,14 @@ def how_to_set(key: str) -> str:
     return (
         f"Add this line to {config_file()}:\n"
         f'    {key} = "/path/to/it"\n'
-        f"or, for one shell:\n"
+        f"or, for the current shell:\n"
         f"    export {VARIABLE_PREFIX}{key.upper()}=/path/to/it"
     )
 
 
 def known_keys() -> set[str]:
     """Every key: results, networks and caches, and the folder of each dataset."""
-    # Not at the top: the registry needs this module.
+    # Not imported at the top: the registry imports this module.
     registry = importlib.import_module("pytracking.evaluation.datasets.registry")
     return {*_defaults(), *OPTIONAL_KEYS, *(entry.path_key for entry in registry.DATASETS.values() if entry.path_key)}
 
@@ -89,7 +89,7 @@ def apply_flags(**paths: str | Path | None) -> None:
 
 
 def _defaults(results: str | Path | None = None) -> dict[str, Path]:
-    """What is not set; plots and segmentations go below the results, wherever the user has put these."""
+    """Default paths; plots and segmentations go into subfolders of the user's results folder."""
     checkout = Path(__file__).resolve().parents[2]
     if (checkout / "pyproject.toml").is_file():
         base = checkout
@@ -130,12 +130,12 @@ def _from_variables() -> dict[str, str]:
 
 
 def _is_ours(key: str, source: str) -> bool:
-    """Whether a key exists; a misspelled one is a ConfigError.
+    """Whether a key exists; raises a ConfigError for a misspelled one.
 
-    Others are left alone: local.py files of pytracking have keys that we do not need, and not every variable is a path.
+    Other unknown keys are ignored: pytracking's local.py files have keys unused here, and not every variable is a path.
     """
     keys = known_keys()
-    near = difflib.get_close_matches(key, keys, n=1, cutoff=TYPO)
+    near = difflib.get_close_matches(key, keys, n=1, cutoff=TYPO_SIMILARITY)
     if key not in keys and near:
         raise ConfigError(f"{source}: there is no setting '{key}'. Did you mean '{near[0]}'?")
     return key in keys

@@ -1,4 +1,4 @@
-"""The one loop that drives a tracker, frame by frame: what it is told, what is checked, and what is timed.
+"""Calls a tracker frame by frame, checks its inputs and outputs, and times it.
 
 Evaluation, :func:`pytracking.load`, videos, the page, VOT and the experiments' probe all use it.
 """
@@ -18,19 +18,19 @@ from pytracking.utils.boxes import check_initial_box
 
 
 class FrameError(UserError):
-    """A frame that no tracker can be given."""
+    """An image that cannot be given to a tracker."""
 
 
 class TrackerOutputError(UserError):
-    """A tracker returned something that is not a box."""
+    """A tracker did not return a valid box."""
 
 
 @dataclass(frozen=True)
 class FrameResult:
-    """What a tracker said about one frame."""
+    """A tracker's output for one frame."""
 
-    output: dict[str, Any]  # as the tracker gave it, with ``target_bbox`` as four floats
-    seconds: float  # inside the tracker, by its own clock where it reports ``time``
+    output: dict[str, Any]  # as the tracker returned it, with ``target_bbox`` as four floats
+    seconds: float  # spent in the tracker; its own ``time`` if it reports one
 
     @property
     def box(self) -> list[float]:
@@ -39,16 +39,16 @@ class FrameResult:
 
     @property
     def score(self) -> float | None:
-        """The tracker's own score, if it has one."""
+        """The tracker's own score, or None."""
         score = self.output.get("score", self.output.get("object_presence_score"))  # the latter is pytracking's name
         return None if score is None else float(score)
 
 
 class FrameLoop:
-    """A tracker on one target after the other; its network stays loaded.
+    """Runs a tracker on one target after another; its network stays loaded.
 
-    For the first frame the tracker gets ``init_bbox``, ``seed`` and, where they are known and wanted, ``sequence_name``
-    and ``ground_truth``; for every other ``frame_index`` (from 1) and ``previous_output``.
+    The tracker gets ``init_bbox``, ``seed``, ``sequence_name`` if known and ``ground_truth`` if it needs it for the
+    first frame, and ``frame_index`` (from 1) and ``previous_output`` for every later one.
     """
 
     def __init__(self, tracker: BaseTracker) -> None:
@@ -59,7 +59,7 @@ class FrameLoop:
 
     @property
     def started(self) -> bool:
-        """Whether there is a target to follow."""
+        """Whether there is a target to track."""
         return self._previous is not None
 
     def start(
@@ -72,8 +72,8 @@ class FrameLoop:
         ground_truth: np.ndarray | None = None,
         where: str = "the first frame",
     ) -> FrameResult:
-        """Starts on a target; errors (FrameError, BoxError, TrackerOutputError) begin with ``where``."""
-        self._previous, self._index = None, 0  # if the tracker raises, nothing may continue with the old target
+        """Initialises the tracker; errors (FrameError, BoxError, TrackerOutputError) begin with ``where``."""
+        self._previous, self._index = None, 0  # if the tracker raises, the old target must not be tracked further
         _check_image(image, where)
         box = check_initial_box(list(box), image.shape[:2], where).tolist()
         info = {"init_bbox": list(box), "seed": seed}
@@ -81,7 +81,7 @@ class FrameLoop:
             info["sequence_name"] = sequence_name
         if self._tracker.needs_ground_truth:
             if ground_truth is None:
-                raise UserError(f"{where}: {type(self._tracker).__name__} looks at the annotation, and there is none")
+                raise UserError(f"{where}: {type(self._tracker).__name__} needs the annotation, but there is none")
             info["ground_truth"] = ground_truth
         start = time.perf_counter()
         output = {"target_bbox": box, **(self._tracker.initialize(image, info) or {})}
@@ -90,7 +90,7 @@ class FrameLoop:
         return result
 
     def start_sequence(self, sequence: Sequence, seed: int = 0) -> FrameResult:
-        """Starts on the first frame of an annotated sequence; see :meth:`start`."""
+        """Calls :meth:`start` on the first frame of an annotated sequence."""
         truth = sequence.ground_truth_rect
         return self.start(
             sequence.load_frame(0),
@@ -102,28 +102,28 @@ class FrameLoop:
         )
 
     def next(self, image: np.ndarray, where: str | None = None) -> FrameResult:
-        """Follows the target into the next frame; errors (FrameError, TrackerOutputError) begin with ``where``."""
+        """Tracks the target in the next frame; errors (FrameError, TrackerOutputError) begin with ``where``."""
         info = self.prepare(image, where)
         start = time.perf_counter()
         output = self._tracker.track(image, info)
         return self.accept(output, time.perf_counter() - start, where)
 
     def prepare(self, image: np.ndarray, where: str | None = None) -> dict[str, Any]:
-        """First half of :meth:`next`, for those who call the tracker themselves: what it is told about the frame."""
+        """First half of :meth:`next`, for callers that run the tracker themselves: the tracker's ``info``."""
         if self._previous is None:
-            raise RuntimeError("the tracker has no target: start it first")
+            raise RuntimeError("the tracker has no target: call start() first")
         self._index += 1
         where = self._where(where)
         _check_image(image, where)
         if image.shape != self._size:
             raise FrameError(
-                f"{where} is {image.shape[1]}x{image.shape[0]}, the first frame {self._size[1]}x{self._size[0]}; all "
-                "frames must have one size (resize it, or start again)"
+                f"{where} is {image.shape[1]}x{image.shape[0]}, but the first frame is {self._size[1]}x{self._size[0]};"
+                " all frames must have the same size (resize the frame, or start again)"
             )
         return {"frame_index": self._index, "previous_output": self._previous}
 
     def accept(self, output: dict[str, Any], seconds: float, where: str | None = None) -> FrameResult:
-        """Second half of :meth:`next`: what the tracker returned, after this many seconds."""
+        """Second half of :meth:`next`: checks what the tracker returned after ``seconds``."""
         result = _result(output, seconds, self._where(where))
         self._previous = result.output
         return result
@@ -138,7 +138,7 @@ def _result(output: dict[str, Any], seconds: float, where: str) -> FrameResult:
 
 
 def box_of_output(output: dict[str, Any], where: str) -> np.ndarray:
-    """The box (4,) that a tracker returned; a TrackerOutputError, which begins with ``where``, if it is none."""
+    """Returns the box (4,) of a tracker's output; TrackerOutputError, beginning with ``where``, if it is invalid."""
     try:
         box = np.asarray(output["target_bbox"], dtype=np.float64)
     except (KeyError, TypeError, ValueError) as error:
@@ -146,7 +146,7 @@ def box_of_output(output: dict[str, Any], where: str) -> np.ndarray:
     if box.shape != (4,) or not np.isfinite(box).all():
         raise TrackerOutputError(f"{where}: the tracker returned the box {box.tolist()}, not four finite numbers")
     if (box[2:] < 0).any():
-        raise TrackerOutputError(f"{where}: the tracker returned the box {box.tolist()}, of negative size")
+        raise TrackerOutputError(f"{where}: the tracker returned the box {box.tolist()} with negative size")
     return box
 
 

@@ -1,4 +1,4 @@
-"""A tracker in the user's own program: ``init`` on a frame and a box, then ``update`` frame by frame."""
+"""A tracker for use in your own program: call ``init`` with a frame and a box, then ``update`` for each frame."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from pytracking.utils.threads import own_torch_threads
 
 
 class TrackerHandle:
-    """What :func:`pytracking.load` gives; ``init`` may be called again at any time, for another target or video.
+    """Returned by :func:`pytracking.load`; ``init`` may be called again at any time, for another target or video.
 
     ``options`` are ``network``, ``strict_weights`` and ``overrides`` of :class:`Tracker`.
     """
@@ -23,7 +23,7 @@ class TrackerHandle:
     def __init__(self, name: str, param: str, *, seed: int = 0, **options: Any) -> None:
         self.spec = Tracker(name, param, **options)
         self.seed = seed
-        self.seconds = 0.0  # inside the tracker, for the last frame
+        self.seconds = 0.0  # spent in the tracker on the last frame
         with plain_warnings():
             self._tracker = self.spec.create_tracker()
         self._loop = FrameLoop(self._tracker)
@@ -33,11 +33,11 @@ class TrackerHandle:
 
     @property
     def computing(self) -> dict[str, Any]:
-        """What computes, where the tracker has a choice: engine and threads."""
+        """Engine and threads, if the tracker has a choice."""
         return dict(self._tracker.computing)
 
     def init(self, frame: np.ndarray, box: Iterable[float]) -> dict[str, Any]:
-        """Starts on a target; returns ``target_bbox`` and the tracker's other outputs.
+        """Initialises the tracker on a target; returns ``target_bbox`` and the tracker's other outputs.
 
         Args:
             frame: RGB uint8 (h, w, 3). OpenCV's frames are BGR: convert them first.
@@ -51,7 +51,7 @@ class TrackerHandle:
         return result.output
 
     def update(self, frame: np.ndarray) -> dict[str, Any]:
-        """Finds the target in the next frame: ``target_bbox`` and, where there are any, ``score`` and ``flag``."""
+        """Finds the target in the next frame; returns ``target_bbox`` and, if available, ``score`` and ``flag``."""
         if not self._loop.started:
             raise RuntimeError("call init(frame, box) before update(frame)")
         result = self._loop.next(frame)
@@ -59,15 +59,15 @@ class TrackerHandle:
         return result.output
 
     def frames_in_a_row(self) -> AbstractContextManager[None]:
-        """For a loop over frames in which nothing else uses torch: learning from one may then overlap with the next.
+        """A context for loops over frames in which nothing else uses torch: learning may overlap with the next frame.
 
-        Boxes are the same without it. Torch has as many threads in this block as the tracker wants.
+        The boxes are the same without it. Within it, torch uses the number of threads that the tracker asks for.
         """
         return own_torch_threads(self._tracker)
 
     def several(self) -> TargetGroup:
-        """For several targets in one video; its ``init`` and ``update`` take and give boxes by id.
+        """Returns a group for several targets in one video; its ``init`` and ``update`` take and return boxes by id.
 
-        It follows the first target with this handle's tracker, so use one or the other at a time.
+        The group uses this handle's tracker for its first target, so use only one of the two at a time.
         """
         return TargetGroup(self._tracker, self.seed)

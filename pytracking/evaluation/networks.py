@@ -1,4 +1,4 @@
-"""Which network file a tracker runs on, and what that file recommends for the tracker's parameters."""
+"""Finds the network file that a tracker runs on, and reads its recommendations for the tracker's parameters."""
 from __future__ import annotations
 
 import warnings
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ltr.checkpoint import CheckpointError, read_checkpoint
 from ltr.errors import UserError
 from ltr.weights import bundled_networks, find_weights
 from pytracking.evaluation.environment import env_settings
@@ -26,7 +27,7 @@ class Weights:
     """The network that a tracker runs on."""
 
     file: Path | None  # None: the tracker needs no network
-    fallback: bool = False  # whether it differs from the parameter file's: a fallback, or the user's choice
+    fallback: bool = False  # whether it is not the parameter file's: a fallback, or the user's choice
 
     @property
     def name(self) -> str | None:
@@ -35,47 +36,45 @@ class Weights:
 
 
 def find_network(params: TrackerParams, label: str, network: str | None = None, strict: bool = False) -> Weights:
-    """The network that parameters lead to, see ``resolve_parameters``; MissingWeightsError if it is not here."""
-    stated_by_user = params.provenance.get("weights") == "user"
-    if network is not None and stated_by_user:
-        raise UserError(f"{label}: two networks are asked for, '{network}' and weights='{params.weights}'; give one")
+    """Finds the network for parameters (see ``resolve_parameters``); MissingWeightsError if it is not installed."""
+    set_by_user = params.provenance.get("weights") == "user"
+    if network is not None and set_by_user:
+        raise UserError(f"{label}: two networks were given, '{network}' and weights='{params.weights}'; give only one")
     if params.weights is None and params.fallback_weights is None:
         if network is not None:
-            raise UserError(f"{label} takes no network, but '{network}' was asked for")
+            raise UserError(f"{label} uses no network, but '{network}' was given")
         return Weights(None)
-    asked_for = params.weights if stated_by_user else network
-    file = _find(params.weights if asked_for is None else asked_for)
+    requested = params.weights if set_by_user else network
+    file = _find(params.weights if requested is None else requested)
     if file is not None:
-        return Weights(file, fallback=asked_for is not None)
-    if asked_for is not None:
+        return Weights(file, fallback=requested is not None)
+    if requested is not None:
         bundled = ", ".join(path.stem for path in bundled_networks())
-        raise MissingWeightsError(f"{label}: network '{asked_for}' is not in {_folder()}, nor bundled ({bundled})")
-    return _stand_in(params, label, strict, stated_by_user)
+        raise MissingWeightsError(f"{label}: network '{requested}' is neither in {_folder()} nor bundled ({bundled})")
+    return _fallback(params, label, strict, set_by_user)
 
 
 def recommendations(network_file: Path) -> dict[str, Any]:
-    """What a network recommends for its tracker's parameters, read without the network's tensors.
+    """Reads a network's recommendations for its tracker's parameters, without loading the tensors.
 
     Empty for files that are not checkpoints of this package; the tracker reports what is wrong with them.
     """
-    from ltr.checkpoint import CheckpointError, read_checkpoint  # here because some trackers work without ltr
-
     try:
         return read_checkpoint(network_file, tensors=False).metadata.get("tracker", {})
     except CheckpointError:
         return {}
 
 
-def _stand_in(params: TrackerParams, label: str, strict: bool, stated_by_user: bool) -> Weights:
+def _fallback(params: TrackerParams, label: str, strict: bool, set_by_user: bool) -> Weights:
     missing = f"{label}: network '{params.weights}' is not in {_folder()}"
     remedy = "`pytracking weights` says where to get it"
-    if params.provenance.get("fallback_weights") == "user" and _find(params.fallback_weights) is None:
-        raise MissingWeightsError(f"{missing}, nor is fallback_weights='{params.fallback_weights}'")
     fallback = _find(params.fallback_weights)
+    if fallback is None and params.provenance.get("fallback_weights") == "user":
+        raise MissingWeightsError(f"{missing}, nor is fallback_weights='{params.fallback_weights}'")
     if fallback is None or (strict and params.weights):
         raise MissingWeightsError(f"{missing}; {remedy}")
     if params.weights is None:
-        return Weights(fallback, fallback=stated_by_user)
+        return Weights(fallback, fallback=set_by_user)
     warnings.warn(
         f"{missing}; running on the bundled network '{fallback.stem}' instead ({remedy})",
         FallbackWeightsWarning,

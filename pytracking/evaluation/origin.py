@@ -1,7 +1,7 @@
-"""What a result was made from: the data and the settings.
+"""Records the data and settings that a result was made from, and compares them with a run's.
 
 Each result has its own ``origin/<sequence>.json``, because several runs, workers and machines may fill one folder, and
-because a folder may hold somebody else's results, which have none.
+because a folder may hold results from elsewhere, which have none.
 """
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from pytracking.utils.files import write_text
 
 
 def origin_file(folder: str | Path, sequence_name: str) -> Path:
-    """Where the origin of a sequence's result is."""
+    """Path of the record of a result's origin."""
     return Path(folder) / "origin" / f"{sequence_name}.json"
 
 
 def write_origin(folder: str | Path, sequence: Sequence, settings: str, computing: dict[str, Any]) -> None:
-    """Records what a result is made from, before it is written; ``computing`` is for readers and not compared."""
+    """Records a result's data and settings; ``computing`` is for information only and never compared."""
     content = {"dataset": sequence.dataset, "data": sequence.identity(), "settings": settings, "computing": computing}
     write_text(origin_file(folder, sequence.name), json.dumps(content, indent=2) + "\n")
 
 
-def objection(folder: str | Path, sequence: Sequence, settings: str) -> str | None:
-    """How the result in a folder differs from what this run would make of the sequence; None if it does not."""
+def mismatch(folder: str | Path, sequence: Sequence, settings: str) -> str | None:
+    """Says how the data or settings of an existing result differ from this run's; None if they are the same."""
     try:
         origin = json.loads(origin_file(folder, sequence.name).read_text(encoding="utf-8"))
-        before, by = origin["data"], origin["settings"]
+        old_data, old_settings = origin["data"], origin["settings"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return f"{sequence.name}: nothing says which data and settings this result is of"
-    now = sequence.identity()
-    if before != now:
-        which = "" if describe(before) != describe(now) else ", but the names of the frames between differ"
-        return f"{sequence.name}: the result is of {describe(before)}; this sequence has {describe(now)}{which}"
-    return None if by == settings else f"{sequence.name}: the result was made with other settings"
+        return f"{sequence.name}: the data and settings of this result are not on record"
+    data = sequence.identity()
+    if old_data != data:
+        hint = "" if describe(old_data) != describe(data) else ", but the frames in between have other names"
+        return f"{sequence.name}: the result is for {describe(old_data)}; this sequence has {describe(data)}{hint}"
+    return None if old_settings == settings else f"{sequence.name}: the result was made with other settings"
 
 
-def is_this_runs(folder: str | Path, sequence: Sequence, settings: str) -> bool:
-    """Whether a sequence has a complete result of this data and these settings."""
+def has_matching_result(folder: str | Path, sequence: Sequence, settings: str) -> bool:
+    """Whether a sequence has a complete result with the same data and settings."""
     complete = is_complete(folder, sequence.name, len(sequence))
-    return complete and objection(folder, sequence, settings) is None
+    return complete and mismatch(folder, sequence, settings) is None
 
 
 def describe(data: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""The one place where a tracker's parameters and network are decided, before anything is recorded or made.
+"""Decides a tracker's parameters and network, before anything is recorded or created.
 
-The parameter file comes first, then the values that a user gives, then the network that both lead to, then what that
-network recommends for parameters that neither file nor user has set.
+In this order: the parameter file's values, the user's overrides, the network that these select, and that network's
+recommendations for parameters that neither the file nor the user has set.
 """
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from pytracking.evaluation.networks import Weights, find_network, recommendation
 from pytracking.tracker.base import TrackerParams, with_recommendations, with_values
 from pytracking.utils.names import unknown_name_message
 
-SENSES = {  # what is called so elsewhere; letters alone would lead to DiMP's learning_rate, the weight of a new sample
+# Names used elsewhere -> ours. By its letters, "lr" would suggest DiMP's learning_rate, the weight of a new sample.
+SENSES = {
     "lr": "step_length",
     "rate": "step_length",
     "step_size": "step_length",
@@ -33,7 +34,7 @@ SENSES = {  # what is called so elsewhere; letters alone would lead to DiMP's le
     "weight_decay": "regularisation",
     "gpu": "device",
 }
-NOT_SETTABLE = {"provenance": "it is kept by itself", "network_file": "give --network, or set weights"}
+NOT_SETTABLE = {"provenance": "it is recorded automatically", "network_file": "use --network, or set weights"}
 
 
 class UnknownParameterError(UserError, AttributeError):
@@ -48,15 +49,17 @@ def resolve_parameters(
     network: str | None = None,
     strict_weights: bool = False,
 ) -> tuple[TrackerParams, Weights]:
-    """What really runs. Parameters written for pytracking are a bag of attributes, and load their network themselves.
+    """Returns the parameters and the network that will run.
+
+    Parameters written for pytracking, a plain object with attributes, load their network themselves.
 
     Args:
         label: ``tracker/parameter``, for messages.
-        network: that a user asks for in place of the parameters' ``weights``.
-        strict_weights: raise where the parameters' network is missing, instead of taking their fallback.
+        network: requested by the user instead of the parameters' ``weights``.
+        strict_weights: raise if the parameters' network is missing, instead of using their fallback.
     """
     if not is_dataclass(params):
-        return _resolve_bag(params, label, overrides or {}, network), Weights(None)
+        return _resolve_upstream(params, label, overrides or {}, network), Weights(None)
     params = _with_overrides(params, label, overrides or {})
     weights = find_network(params, label, network, strict_weights)
     chosen_by = "user" if network is not None else params.provenance.get("weights", "file")
@@ -74,9 +77,9 @@ def _with_overrides(params: TrackerParams, label: str, overrides: dict[str, Any]
         if name not in existing:
             kind = f"parameter of '{label}' called"
             raise UnknownParameterError(unknown_name_message(kind, name, existing, senses=SENSES))
-        present = getattr(params, name)
-        if isinstance(value, str) and isinstance(present, (int, float)):
-            raise UserError(f"{label}: {name} must be a number (or True or False), as {present!r} is; got {value!r}")
+        current = getattr(params, name)
+        if isinstance(value, str) and isinstance(current, (int, float)):
+            raise UserError(f"{label}: {name} must be a number (or True or False) like {current!r}; got {value!r}")
         choices = _choices(params, name)
         if choices and value not in choices:
             raise UserError(f"{label}: {name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
@@ -84,24 +87,24 @@ def _with_overrides(params: TrackerParams, label: str, overrides: dict[str, Any]
 
 
 def _choices(params: TrackerParams, name: str) -> tuple[Any, ...]:
-    """The values that a parameter can have, where its annotation lists them."""
+    """The values that a parameter can have, if its annotation lists them."""
     try:
         kind = get_type_hints(type(params))[name]
-    except NameError:  # annotations of somebody's own tracker that cannot be looked up
+    except NameError:  # annotations of a user's tracker that cannot be resolved
         return ()
     return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def parameter_values(params: Any) -> dict[str, Any]:
-    """Parameters by name, of a dataclass or of a bag of attributes."""
+    """Parameters by name, from a dataclass or from a plain object with attributes."""
     if not is_dataclass(params):
         return dict(vars(params))
     return {field.name: getattr(params, field.name) for field in fields(params) if field.name != "provenance"}
 
 
-def _resolve_bag(params: Any, label: str, overrides: dict[str, Any], network: str | None) -> Any:
+def _resolve_upstream(params: Any, label: str, overrides: dict[str, Any], network: str | None) -> Any:
     if network is not None:
-        raise UserError(f"{label}: its parameter file names the network itself, so '{network}' cannot take its place")
+        raise UserError(f"{label}: the parameter file loads its own network, so '{network}' cannot replace it")
     params = copy.copy(params)
     for name, value in {"debug": 0, "visualization": False}.items():  # pytracking sets these from outside
         if not hasattr(params, name):

@@ -10,12 +10,12 @@ from pytracking.utils.contact_sheet import COLOURS, captioned, draw_box, grid
 
 
 def frame_indices(length: int, count: int) -> list[int]:
-    """``count`` frames spread over a sequence, the first and the last among them."""
+    """Indices of ``count`` evenly spaced frames, including the first and the last."""
     return sorted({round(index) for index in np.linspace(0, length - 1, min(count, length))})
 
 
 def sequence_row(sequence: Sequence, count: int, width: int, boxes: np.ndarray | None = None) -> list[np.ndarray]:
-    """Frames of one sequence: the annotation in green, ``boxes`` (n, 4) in orange."""
+    """Captioned frames of one sequence: the annotation in green, ``boxes`` (n, 4) in orange."""
     row = []
     for index in frame_indices(len(sequence), count):
         image = sequence.load_frame(index).copy()
@@ -33,5 +33,5 @@ def sequence_row(sequence: Sequence, count: int, width: int, boxes: np.ndarray |
 def contact_sheet(
     sequences: Iterable[Sequence], boxes: dict[str, np.ndarray] | None = None, *, columns: int = 6, width: int = 240
 ) -> np.ndarray:
-    """One row per sequence, with a tracker's boxes (n, 4) by sequence name."""
+    """Draws one row per sequence; ``boxes`` has a tracker's boxes (n, 4) by sequence name."""
     return grid([sequence_row(sequence, columns, width, (boxes or {}).get(sequence.name)) for sequence in sequences])

@@ -1,4 +1,4 @@
-"""A tracker as people write it: ``tracker/parameters[@network][#run]``, or the two names with a space between them."""
+"""Parses trackers as users write them: ``tracker/parameters[@network][#run]``, or two names separated by a space."""
 from __future__ import annotations
 
 import re
@@ -16,12 +16,12 @@ _REFERENCE = re.compile(
 
 
 class TrackerReferenceError(UserError):
-    """A text that does not name a tracker."""
+    """The text does not name a tracker."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrackerReference:
-    """A tracker, its parameters, and where stated the network and the run."""
+    """A tracker, its parameters, and optionally the network and the run."""
 
     tracker: str
     parameters: str = "default"
@@ -30,7 +30,7 @@ class TrackerReference:
 
     @classmethod
     def parse(cls, text: str) -> TrackerReference:
-        """Reads ``tracker/parameters[@network][#run]``; ``tracker parameters`` and ``tracker:parameters`` as well."""
+        """Parses ``tracker/parameters[@network][#run]``; also ``tracker parameters`` and ``tracker:parameters``."""
         match = _REFERENCE.fullmatch(text.strip())
         if match is None:
             raise TrackerReferenceError(f"'{text}' does not name a tracker: expected {FORM}, e.g. {EXAMPLE}")
@@ -43,21 +43,21 @@ class TrackerReference:
 
 
 def join_words(words: list[str]) -> list[str]:
-    """Trackers of a list of words: ``["a", "x", "b/y"]`` becomes ``["a/x", "b/y"]``.
+    """Joins trackers given as two words: ``["a", "x", "b/y"]`` becomes ``["a/x", "b/y"]``.
 
-    A word without ``/`` or ``:`` names a tracker, and the next word of that kind its parameters.
+    A word without ``/`` or ``:`` names a tracker, and the next such word its parameters.
     """
     joined: list[str] = []
-    half = ""  # a tracker whose parameters are still to come
+    pending = ""  # a tracker whose parameters may follow
     for word in words:
-        whole = "/" in word or ":" in word or " " in word
-        if half:
-            joined.append(half if whole else f"{half}/{word}")
-            half = ""
-            if not whole:
+        complete = "/" in word or ":" in word or " " in word
+        if pending:
+            joined.append(pending if complete else f"{pending}/{word}")
+            pending = ""
+            if not complete:
                 continue
-        if whole:
+        if complete:
             joined.append(word)
         else:
-            half = word
-    return [*joined, half] if half else joined
+            pending = word
+    return [*joined, pending] if pending else joined

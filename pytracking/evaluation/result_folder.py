@@ -1,9 +1,9 @@
-"""A result folder and the runs that fill it, one after the other or at once.
+"""Lets runs share a result folder, and keeps results with different settings or data apart.
 
-``run.json`` describes the whole folder, so all results of it have the same settings. Any number of runs with these
-settings may work in it at once, on this machine or on others that share the disk: each result is written as a whole
-under the folder's lock, and the first that is complete stays. A run with other settings is refused; only ``overwrite``,
-while nobody else runs there, moves the old results to ``replaced/``. Nothing is deleted.
+``run.json`` describes the whole folder, so all its results have the same settings. Any number of runs with these
+settings may fill it at once, on this machine or on others that share the disk: each result is written as a whole under
+the folder's lock, and the first complete one is kept. A run with other settings is refused; only ``overwrite`` moves
+the old results to ``replaced/``, and only while no other run is active. Nothing is deleted.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pytracking.evaluation import results, run_record
-from pytracking.evaluation.origin import is_this_runs, objection, origin_file, write_origin
+from pytracking.evaluation.origin import has_matching_result, mismatch, origin_file, write_origin
 from pytracking.evaluation.run_record import RECORD_NAME, ChangedRunError, write_record
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
@@ -28,8 +28,8 @@ from pytracking.utils.names import shortened
 class FolderRun:
     """One run in a result folder; use as a context manager.
 
-    Entering it raises a ChangedRunError if results in the folder are of other settings, if those of ``sequences`` are
-    of other data, or if nothing says what they are of; with ``overwrite`` these are moved away instead.
+    Entering it raises a ChangedRunError if the folder has results with other settings, or results for ``sequences``
+    with other data or without a record of their origin; with ``overwrite`` these are moved away instead.
     """
 
     def __init__(self, tracker: Tracker, sequences: Iterable[Sequence], *, overwrite: bool = False) -> None:
@@ -44,7 +44,7 @@ class FolderRun:
         self._running = open_lock(self.folder / "origin" / "running.lock")
         try:
             with folder_lock(self.folder):
-                lock(self._running, exclusive=False)  # held until the end: others see that the folder is in use
+                lock(self._running, exclusive=False)  # held until the end, to show that the folder is in use
                 self._begin()
         except BaseException:
             self._running.close()
@@ -54,30 +54,31 @@ class FolderRun:
     def __exit__(self, error: type | None, *_: object) -> None:
         with self._running, folder_lock(self.folder):
             record = run_record.read_record(self.folder)
-            if record is not None and error is None:  # an interrupted run has no end
+            if record is not None and error is None:  # an interrupted run gets no end time
                 try:
                     write_record(self.folder, {**record, "end": run_record.now()})
                 except OSError as problem:
-                    warnings.warn(f"the results are complete, but the end of the run is not on record: {problem}",
+                    warnings.warn(f"the results are complete, but the end time could not be recorded: {problem}",
                                   stacklevel=2)
 
     def _begin(self) -> None:
-        if HAS_LOCKS and lock(self._running, exclusive=True, wait=False):  # nobody else is at work here
+        if HAS_LOCKS and lock(self._running, exclusive=True, wait=False):  # no other run is active
             remove_stale_temporaries(self.folder)
         lock(self._running, exclusive=False)
         before, names = run_record.read_record(self.folder), results.result_names(self.folder)
         problems = run_record.changes(before, self._record) if before is not None else []
         if before is None and names:
-            problems = [f"they have no {RECORD_NAME} that can be read, so what made them is unknown"]
+            problems = [f"there is no readable {RECORD_NAME}, so their settings are unknown"]
         if problems:
             self._replace(names, problems, whole_folder=True)
         elif before is not None:
             self._record["start"] = before.get("start", self._record["start"])
-        ours = [sequence for sequence in self._sequences if sequence.name in set(results.result_names(self.folder))]
-        objections = {each.name: objection(self.folder, each, self.settings) for each in ours}
-        objections = {name: reason for name, reason in objections.items() if reason is not None}
-        if objections:
-            self._replace(list(objections), list(objections.values()), whole_folder=False)
+        remaining = set(results.result_names(self.folder))
+        present = [sequence for sequence in self._sequences if sequence.name in remaining]
+        mismatches = {sequence.name: mismatch(self.folder, sequence, self.settings) for sequence in present}
+        mismatches = {name: reason for name, reason in mismatches.items() if reason is not None}
+        if mismatches:
+            self._replace(list(mismatches), list(mismatches.values()), whole_folder=False)
         write_record(self.folder, self._record)
 
     def _replace(self, names: list[str], problems: list[str], *, whole_folder: bool) -> None:
@@ -85,27 +86,27 @@ class FolderRun:
         if names and not self._overwrite:
             others = set(names) - {sequence.name for sequence in self._sequences}
             raise ChangedRunError(
-                f"the results in {self.folder} are not this run's:\n  "
+                f"the results in {self.folder} were not made by this run:\n  "
                 + "\n  ".join(shortened(problems))
-                + f"\nNothing was changed. Concerned: {listed} ({len(names)} in all"
-                + (f", {len(others)} of sequences that this run does not compute)." if others else ").")
-                + "\nGive --runid N or another --results_path to write elsewhere, or --overwrite to move them to the\n"
-                + "folder's subfolder 'replaced'."
+                + f"\nNothing was changed. Affected: {listed} ({len(names)} in total"
+                + (f", {len(others)} for sequences that this run does not compute)." if others else ").")
+                + "\nUse --run-id N or another --results-path to write elsewhere, or --overwrite to move them to the\n"
+                + "subfolder 'replaced'."
             )
         if whole_folder and not lock(self._running, exclusive=True, wait=False):
             raise ChangedRunError(
-                f"another run is at work in {self.folder}, with other settings:\n  "
+                f"another run with other settings is using {self.folder}:\n  "
                 + "\n  ".join(shortened(problems))
-                + "\nWait for its end, or give --runid N to write elsewhere."
+                + "\nWait until it ends, or use --run-id N to write elsewhere."
             )
         if names:
             target = move_away(self.folder, names)
-            self.notes.append(f"moved to {target}: {listed} ({len(names)} in all)")
+            self.notes.append(f"moved to {target}: {listed} ({len(names)} in total)")
         lock(self._running, exclusive=False)
 
 
 def folder_lock(folder: Path) -> Any:
-    """Held for the moments in which a result folder changes; its owner may die at any time."""
+    """A lock to hold while a result folder is changed; it is released even if its owner is killed."""
     return locked(folder / "origin" / "folder.lock")
 
 
@@ -114,13 +115,13 @@ def store_result(
 ) -> bool:
     """Writes the files of a result, boxes last: their presence means that the result is complete.
 
-    Returns False, with nothing written, if another run has stored this result in the meantime, unless ``replace`` is
-    given; ChangedRunError if the folder, or the result in it, has become another run's.
+    Without ``replace``, returns False and writes nothing if another run has stored this result in the meantime. Raises
+    ChangedRunError if the settings of the folder, or the origin of the result in it, have changed.
     """
     name = sequence.name
     with folder_lock(folder):
         _check_still_ours(folder, sequence, settings)
-        if not replace and is_this_runs(folder, sequence, settings):
+        if not replace and has_matching_result(folder, sequence, settings):
             return False
         results.boxes_file(folder, name).unlink(missing_ok=True)
         results.scores_file(folder, name).unlink(missing_ok=True)
@@ -136,15 +137,15 @@ def store_result(
 def _check_still_ours(folder: Path, sequence: Sequence, settings: str) -> None:
     record = run_record.read_record(folder)
     if record is None or run_record.settings_digest(record) != settings:
-        raise ChangedRunError(f"{folder} is not this run's any more: its {RECORD_NAME} is gone, or of other settings")
+        raise ChangedRunError(f"{folder} no longer belongs to this run: {RECORD_NAME} is gone or has other settings")
     if results.boxes_file(folder, sequence.name).exists():
-        reason = objection(folder, sequence, settings)
+        reason = mismatch(folder, sequence, settings)
         if reason is not None:
-            raise ChangedRunError(f"another run has stored a result in {folder} meanwhile. {reason}")
+            raise ChangedRunError(f"another run has stored a result in {folder} in the meantime. {reason}")
 
 
 def move_away(folder: Path, names: Iterable[str]) -> Path:
-    """Moves results, with a copy of the record that describes them, to a new subfolder; returns it."""
+    """Moves results to a new subfolder, with a copy of the record that describes them; returns the subfolder."""
     stamp, count = datetime.now(timezone.utc).strftime("%Y-%m-%d_%H%M%S"), 0
     while (target := folder / "replaced" / f"{stamp}_{count:02d}").exists():
         count += 1

@@ -1,8 +1,8 @@
-"""The only reader and writer of result files.
+"""Reads and writes result files; no other module does.
 
 A result is ``<results>/<tracker>/<param>[_%03d]/<sequence>.txt`` (x y w h, tab-separated, two decimals, the first frame
-included), with ``<sequence>_time.txt`` (seconds per frame) and, for trackers that score themselves,
-``<sequence>_object_presence_scores.txt`` beside it. Readers also take commas, integers and other precisions.
+included), accompanied by ``<sequence>_time.txt`` (seconds per frame) and, for trackers that output scores,
+``<sequence>_object_presence_scores.txt``. Readers also accept commas, integers and other precisions.
 """
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pytracking.utils.files import write_text
 
 
 class ResultFileError(UserError):
-    """A result file that cannot be trusted; the message names the file and, where there is one, the line."""
+    """An invalid result file; the message names the file and, if known, the line."""
 
 
 class ResultPath(type(Path())):
-    """A path that can also be used as text, as scripts written for pytracking do: ``results_dir + "/x.txt"``."""
+    """A path that pytracking's scripts can also use as a string: ``results_dir + "/x.txt"``."""
 
     def __add__(self, text: str) -> str:
         return str(self) + text
@@ -33,7 +33,7 @@ def result_dir(root: str | Path, tracker: str, param: str, run_id: int | None = 
 
 
 def list_runs(folder: Path, param: str) -> dict[int | None, Path]:
-    """Runs of a parameter in a tracker's folder, by number (None: the one without)."""
+    """Folders or zips of a parameter file's runs in a tracker's folder, by run number (None: the run without one)."""
     runs: dict[int | None, Path] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         stem = path.name.removesuffix(".zip")
@@ -44,7 +44,7 @@ def list_runs(folder: Path, param: str) -> dict[int | None, Path]:
 
 
 def parameter_folders(folder: Path) -> list[str]:
-    """Parameters that a tracker's folder has results of."""
+    """Names of the parameter files that a tracker's folder has results for."""
     if not folder.is_dir():
         return []
     stems = (path.name.removesuffix(".zip") for path in folder.iterdir() if path.is_dir() or path.suffix == ".zip")
@@ -52,22 +52,22 @@ def parameter_folders(folder: Path) -> list[str]:
 
 
 def boxes_file(folder: str | Path, sequence_name: str) -> Path:
-    """Where the boxes of a sequence are."""
+    """Path of a sequence's boxes."""
     return Path(folder) / f"{sequence_name}.txt"
 
 
 def times_file(folder: str | Path, sequence_name: str) -> Path:
-    """Where the seconds spent on each frame are."""
+    """Path of a sequence's times, in seconds per frame."""
     return Path(folder) / f"{sequence_name}_time.txt"
 
 
 def scores_file(folder: str | Path, sequence_name: str) -> Path:
-    """Where the tracker's own scores are, if it has any."""
+    """Path of the tracker's own scores, if it has any."""
     return Path(folder) / f"{sequence_name}_object_presence_scores.txt"
 
 
 def peak_memory_file(folder: str | Path, sequence_name: str) -> Path:
-    """Where the peak memory of the run on a sequence is."""
+    """Path of the peak memory of the run on a sequence."""
     return Path(folder) / "memory" / f"{sequence_name}.txt"
 
 
@@ -75,13 +75,13 @@ FILES = (boxes_file, times_file, scores_file, peak_memory_file)
 
 
 def result_names(folder: str | Path) -> list[str]:
-    """Sequences of which a folder has boxes."""
+    """Names of the sequences that a folder has boxes for."""
     stems = sorted(path.stem for path in Path(folder).glob("*.txt") if not path.name.startswith("."))
     return [stem for stem in stems if not stem.endswith(("_time", "_object_presence_scores"))]
 
 
 def write_boxes(path: str | Path, boxes: np.ndarray) -> None:
-    """Writes boxes (n, 4) atomically; a ResultFileError, before anything is written, if one is not finite."""
+    """Writes boxes (n, 4) atomically; raises a ResultFileError and writes nothing if one is not finite."""
     boxes = np.asarray(boxes, dtype=np.float64)
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise ResultFileError(f"{path}: boxes must have shape (n, 4), got {boxes.shape}")
@@ -92,9 +92,9 @@ def write_boxes(path: str | Path, boxes: np.ndarray) -> None:
 
 
 def read_boxes(path: str | Path, data: bytes | None = None) -> np.ndarray:
-    """Boxes of a result file as float64 (n, 4); a ResultFileError names the file and the line that is no box.
+    """Reads boxes as float64 (n, 4); a ResultFileError names the file and the invalid line.
 
-    ``data`` is the file's content where it was read already, or lies in a zip; so for the other readers.
+    ``data`` is the file's content if it has already been read, for instance from a zip; also in the other readers.
     """
     boxes = _read_table(path, data, columns=4)
     negative = np.flatnonzero((boxes[:, 2:] < 0).any(axis=1))
@@ -109,7 +109,7 @@ def write_times(path: str | Path, times: np.ndarray) -> None:
 
 
 def read_times(path: str | Path, data: bytes | None = None) -> np.ndarray:
-    """Seconds per frame, float64 (n,)."""
+    """Reads the seconds per frame as float64 (n,)."""
     return _read_table(path, data, columns=1)[:, 0]
 
 
@@ -119,25 +119,25 @@ def write_scores(path: str | Path, scores: np.ndarray) -> None:
 
 
 def read_scores(path: str | Path, data: bytes | None = None) -> np.ndarray:
-    """Scores, float64 (n,); NaN where the tracker gave none."""
+    """Reads scores as float64 (n,); NaN where the tracker gave none."""
     return _read_table(path, data, columns=1, finite=False)[:, 0]
 
 
 def write_peak_memory(path: str | Path, mib: float) -> None:
-    """Writes the peak memory atomically."""
+    """Writes the peak memory in MiB atomically."""
     write_text(path, f"{mib:.1f}\n")
 
 
 def read_peak_memory(path: str | Path) -> float:
-    """Peak memory in MiB."""
+    """Reads the peak memory in MiB."""
     return float(_read_table(path, None, columns=1)[0, 0])
 
 
 def is_complete(folder: str | Path, sequence_name: str, frames: int) -> bool:
-    """Whether a sequence has a readable result of the right length, with its times.
+    """Whether a sequence has readable boxes and, if there are any, times of the right length.
 
-    Boxes are renamed into place last, so that they vouch for the other files; results that somebody else
-    published come without times and count as well.
+    Boxes are moved into place last, so their presence means that the other files are complete. Times are optional
+    because published results lack them.
     """
     try:
         if len(read_boxes(boxes_file(folder, sequence_name))) != frames:
@@ -149,7 +149,7 @@ def is_complete(folder: str | Path, sequence_name: str, frames: int) -> bool:
 
 
 def check_length(rows: np.ndarray, source: str | Path, frames: int) -> np.ndarray:
-    """The rows of a result file, if there is one per frame; ResultFileError otherwise."""
+    """Returns the rows of a result file if there is one per frame; raises ResultFileError otherwise."""
     if len(rows) != frames:
         raise ResultFileError(f"{source}: {len(rows)} rows for {frames} frames")
     return rows

@@ -1,4 +1,4 @@
-"""``run.json``: what made the results of a folder."""
+"""``run.json``: records how the results of a folder were made."""
 from __future__ import annotations
 
 import dataclasses
@@ -26,18 +26,18 @@ RECORD_NAME = "run.json"
 PACKAGES = (
     "rls-tracking", "torch", "numpy", "onnxruntime", "opencv-python", "opencv-contrib-python", "opencv-python-headless",
 )  # fmt: skip
-# Views of the run, not part of what is computed. ("stated": in records of earlier versions.)
+# Not compared between runs: they are not settings of the algorithm. ("stated" occurs in records of earlier versions.)
 IGNORED_PARAMETERS = {"debug", "device", "engine", "cpu_threads", "network_file", "stated"}
 
 
 class ChangedRunError(UserError):
-    """A folder's results were made with other settings or other data than the run that would extend them."""
+    """A folder's results were made with other settings or other data than this run uses."""
 
 
 def run_record(tracker: Tracker) -> dict[str, Any]:
-    """The record of a run that is about to start: every parameter as it will run, and who stated it.
+    """Returns the record of a run that is about to start: the value and the source of every parameter.
 
-    A parameter that ``provenance`` does not name has the value that its class gives it.
+    A parameter missing from ``provenance`` has its class's default value.
     """
     params = tracker.get_parameters()
     computing = {"device": "auto", "engine": "auto", "cpu_threads": None, **parameter_values(params)}
@@ -54,7 +54,7 @@ def run_record(tracker: Tracker) -> dict[str, Any]:
         "seed": f"seed_for({tracker.run_id or 0}, sequence), e.g. {seed_for(tracker.run_id, 'demo')} for 'demo'",
         "device": str(device),
         "engine": choose_engine(wanted_engine(computing["engine"]), device),
-        "cpu_threads": most_threads(computing["cpu_threads"]),  # origin/ has what each result was really computed with
+        "cpu_threads": most_threads(computing["cpu_threads"]),  # origin/ has the actual number for each result
         "machine": platform.platform(),
         "python": platform.python_version(),
         "packages": _versions(),
@@ -64,14 +64,14 @@ def run_record(tracker: Tracker) -> dict[str, Any]:
 
 
 def recorded_parameters(params: TrackerParams) -> dict[str, Any]:
-    """Parameters by name, each as JSON holds it."""
+    """Parameters by name, as JSON values."""
     return {name: _plain(value) for name, value in parameter_values(params).items()}
 
 
 def read_record(folder: str | Path) -> dict[str, Any] | None:
-    """The record of a result folder; None where there is none, or an unreadable one.
+    """Reads the record of a result folder; None if it is missing or damaged.
 
-    An OSError passes: the record may be there, so nothing must be concluded.
+    Other OSErrors are raised, because a record may exist.
     """
     try:
         record = json.loads((Path(folder) / RECORD_NAME).read_text(encoding="utf-8"))
@@ -86,14 +86,14 @@ def write_record(folder: str | Path, record: dict[str, Any]) -> None:
 
 
 def settings_digest(record: dict[str, Any]) -> str:
-    """A digest that is equal for runs with the same parameters on the same network."""
+    """Returns a digest that is equal for runs with the same parameters and the same network."""
     counted = {name: value for name, value in record["parameters"].items() if name not in IGNORED_PARAMETERS}
     text = json.dumps([counted, record.get("weights_sha256")], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def changes(before: dict[str, Any], record: dict[str, Any]) -> list[str]:
-    """How the settings of two records differ, one line per difference."""
+    """Lists the differences between the settings of two records, one line each."""
     old, new = before.get("parameters", {}), record["parameters"]
     lines = [
         f"{name}: {old.get(name)!r} before, {new.get(name)!r} now"
@@ -101,12 +101,12 @@ def changes(before: dict[str, Any], record: dict[str, Any]) -> list[str]:
         if old.get(name) != new.get(name)
     ]
     if before.get("weights_sha256") != record["weights_sha256"]:
-        lines.append(f"network: {before.get('weights')} before, {record['weights']} now, with other content")
+        lines.append(f"network: {before.get('weights')} before, {record['weights']} now, with different content")
     return lines
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON can hold it, so that it compares equal after reading it back."""
+    """Converts a value to what JSON can hold, so that it compares equal after being read back."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
@@ -119,8 +119,8 @@ def _plain(value: Any) -> Any:
 
 
 @functools.lru_cache
-def _digest(path: Path, _: int) -> str:
-    """A large file is read once for the many runs of an experiment; the second argument is its time of change."""
+def _digest(path: Path, modified: int) -> str:
+    """SHA-256 of a file, cached until it is modified: an experiment's many runs read a large network once."""
     return sha256(path)
 
 
@@ -135,5 +135,5 @@ def _versions() -> dict[str, str]:
 
 
 def now() -> str:
-    """The time of day, as records have it."""
+    """The current time (UTC), as written in records."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""Runs trackers on sequences: in parallel, resumable, with a list of what failed."""
+"""Runs trackers on sequences: in parallel, resumable, with a list of failures."""
 from __future__ import annotations
 
 import functools
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ltr.errors import UserError
-from pytracking.evaluation.origin import is_this_runs
+from pytracking.evaluation.origin import has_matching_result
 from pytracking.evaluation.result_folder import FolderRun
 from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tasks import Outcome, Task, TaskRunner
@@ -22,7 +22,7 @@ from pytracking.utils.threads import threads_of_each
 
 
 class Pool(Protocol):
-    """Whatever runs tasks: the processes of this machine, or a cluster."""
+    """Runs tasks, in processes on this machine or on a cluster."""
 
     def run(self, tasks: list[Task], progress: Callable[[Task, int], None]) -> Iterator[Outcome]:
         """Yields outcomes as tasks end; ``progress`` is called with each running task and its frames done."""
@@ -35,7 +35,7 @@ class Failure:
     tracker: Tracker
     sequence: Sequence
     message: str  # last line of the traceback
-    log_file: Path | None  # None where it could not be written
+    log_file: Path | None  # None if it could not be written
 
 
 @dataclass
@@ -43,12 +43,12 @@ class RunReport:
     """What :func:`run_dataset` did."""
 
     computed: int = 0  # sequences tracked now
-    kept: int = 0  # sequences whose result was there
-    notes: list[str] = field(default_factory=list)  # what was replaced
+    kept: int = 0  # sequences that already had a result
+    notes: list[str] = field(default_factory=list)  # results that were moved away
     failures: list[Failure] = field(default_factory=list)
 
     def summary(self) -> str:
-        """A few lines for the end of a run."""
+        """Returns a few lines to show at the end of a run."""
         counts = f"{self.computed} sequences tracked, {self.kept} kept from before, {len(self.failures)} failed"
         lines = [*self.notes, counts]
         for failure in self.failures:
@@ -73,18 +73,17 @@ def run_dataset(
 ) -> RunReport:
     """Tracks every sequence with every tracker and writes the results.
 
-    Results that are complete, of the same settings and of the same data, are kept. A failing sequence gets a log with
-    its traceback, and the others continue. Several runs may fill one folder at once
-    (:mod:`pytracking.evaluation.result_folder`).
+    Complete results with the same settings and data are kept. The traceback of a failing sequence is logged, and the
+    others continue. Several runs may fill one folder at once (:mod:`pytracking.evaluation.result_folder`).
 
     Args:
         threads: number of worker processes; 0 runs in this process.
-        visdom_info: ignored; calls written for pytracking have it.
-        rerun: compute everything again, with the settings that the existing results have.
-        overwrite: move results of other settings or other data to the folder's subfolder ``replaced``, instead of a
-            ChangedRunError before anything runs.
+        visdom_info: ignored; accepted for calls written for pytracking.
+        rerun: compute existing results again; their settings must be the same.
+        overwrite: move results with other settings or other data to the subfolder ``replaced`` instead of raising a
+            ChangedRunError.
         overrides: parameters to change for every tracker.
-        pool: runs the tasks instead of ``threads`` processes of this machine, for instance a cluster.
+        pool: runs the tasks in place of ``threads`` local processes, for instance on a cluster.
     """
     if threads < 0:
         raise UserError(f"threads must be 0 or more, not {threads}")
@@ -97,14 +96,14 @@ def run_dataset(
         for tracker in trackers:
             run = folders.enter_context(FolderRun(tracker, sequences, overwrite=overwrite))
             report.notes += run.notes
-            waiting = [each for each in sequences if rerun or not is_this_runs(run.folder, each, run.settings)]
+            waiting = [each for each in sequences if rerun or not has_matching_result(run.folder, each, run.settings)]
             report.kept += len(sequences) - len(waiting)
             tasks += [Task(tracker, sequence, run.settings, rerun) for sequence in waiting]
         if threads or pool is not None:
             tasks.sort(key=lambda task: -len(task.sequence))  # so that the workers end at about the same time
         with closing(_Progress(tasks, len(sequences) * len(trackers), report.kept, progress)) as bar:
             running = outcomes_of(tasks, threads, bar.frames) if pool is None else pool.run(tasks, bar.frames)
-            with closing(running) as outcomes:  # an interruption here ends the workers at once
+            with closing(running) as outcomes:  # an interrupt here ends the workers at once
                 for outcome in outcomes:
                     _note(outcome, report)
                     bar.finished(outcome)
@@ -121,7 +120,7 @@ def run_sequence(
 def outcomes_of(
     tasks: list[Any], workers: int, progress: Callable[[Any, int], None], runner_class: type = TaskRunner
 ) -> Iterator[Outcome]:
-    """Outcomes of tasks as they end, in this process (0 workers) or in others."""
+    """Runs tasks and yields their outcomes as they end; 0 workers: in this process."""
     if workers == 0 or not tasks:
         runner = runner_class()
         yield from (runner.run(task, functools.partial(progress, task)) for task in tasks)
@@ -143,19 +142,19 @@ def _note(outcome: Outcome, report: RunReport) -> None:
         message = outcome.error.strip().splitlines()[-1]
         try:
             write_text(log_file, outcome.error)
-        except OSError as error:  # a full disk, perhaps why the sequence failed: the others continue
+        except OSError as error:  # such as a full disk, which must not stop the other sequences
             message, log_file = f"{message} (its log could not be written: {error})", None
         report.failures.append(Failure(task.tracker, task.sequence, message, log_file))
 
 
 def _check_unique_names(sequences: list[Sequence], trackers: list[Tracker]) -> None:
-    """Also of names that differ by case alone, where the folders ignore it: on Windows and macOS most do."""
+    """Refuses repeated names, and names that differ only in case if the file system ignores case (Windows, macOS)."""
     names = [sequence.name for sequence in sequences]
-    double = _repeated(names, str)
-    if not double and (alike := _repeated(names, str.casefold)):
-        double = alike if any(ignores_case(tracker.results_dir) for tracker in trackers) else []
-    if double:
-        raise UserError(f"sequences with the same name would overwrite each other's results: {', '.join(double)}")
+    repeated = _repeated(names, str)
+    if not repeated and (alike := _repeated(names, str.casefold)):
+        repeated = alike if any(ignores_case(tracker.results_dir) for tracker in trackers) else []
+    if repeated:
+        raise UserError(f"sequences with the same name would overwrite each other's results: {', '.join(repeated)}")
 
 
 def _repeated(names: list[str], key: Callable[[str], str]) -> list[str]:
@@ -164,7 +163,7 @@ def _repeated(names: list[str], key: Callable[[str], str]) -> list[str]:
 
 
 class _Progress:
-    """A bar over frames (which tell the time left) that counts sequences, and a line for each finished one."""
+    """A progress bar over frames, labelled with the number of finished sequences, and one line for each of these."""
 
     def __init__(self, tasks: list[Task], total: int, kept: int, show: bool) -> None:
         self._total, self._done = total, kept
@@ -178,20 +177,20 @@ class _Progress:
         self._bar.close()
 
     def frames(self, task: Task, frames: int) -> None:
-        """This many frames of a task are done."""
+        """Sets the number of frames done in a running task."""
         self._bar.update(frames - self._seen[id(task)])
         self._seen[id(task)] = frames
 
     def finished(self, outcome: Outcome) -> None:
-        """A task has ended."""
+        """Counts a finished task and prints its line."""
         task, frames = outcome.task, len(outcome.task.sequence)
         self.frames(task, frames)
         self._done += 1
         self._describe()
         if self._show:
             speed = "kept" if outcome.kept else f"{frames / max(outcome.seconds, 1e-9):8.1f} fps"
-            how = "FAILED" if outcome.error else speed
-            self._bar.write(f"{task.tracker.display_name:<28} {task.sequence.name:<24} {frames:5d} frames  {how}")
+            state = "FAILED" if outcome.error else speed
+            self._bar.write(f"{task.tracker.display_name:<28} {task.sequence.name:<24} {frames:5d} frames  {state}")
 
     def _describe(self) -> None:
         self._bar.set_description(f"sequence {self._done}/{self._total}", refresh=False)

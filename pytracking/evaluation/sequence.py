@@ -21,11 +21,11 @@ class Sequence:
     """Frames of one video and the target's box in each of them.
 
     Args:
-        ground_truth_rect: boxes (n, 4); NaN rows where the target is absent or the box unknown; (1, 4) where only the
+        ground_truth_rect: boxes (n, 4); NaN rows where the target is absent or the box unknown; (1, 4) if only the
             first box is published.
-        target_visible: for each frame, whether the target can be seen; None takes the rows that are not NaN.
-        attributes: whatever else the dataset says, e.g. ``{"challenges": ["occlusion"]}``.
-        annotation_file: where the boxes come from, for error messages.
+        target_visible: per frame, whether the target is visible; None: in frames whose box is not NaN.
+        attributes: any other information from the dataset, e.g. ``{"challenges": ["occlusion"]}``.
+        annotation_file: source of the boxes, for error messages.
     """
 
     def __init__(
@@ -47,19 +47,19 @@ class Sequence:
         self.attributes = attributes or {}
         self.annotation_file = str(annotation_file) if annotation_file else None
         self.ground_truth_rect = np.asarray(ground_truth_rect, dtype=np.float64)
-        self._frames_identity: dict[str, Any] | None = None  # made when it is asked for: it reads the first frame
+        self._frames_identity: dict[str, Any] | None = None  # computed on demand, as it reads the first frame
         self._check()
         if target_visible is None and len(self.ground_truth_rect) == len(self.frames):
             target_visible = ~np.isnan(self.ground_truth_rect).any(axis=1)
         self.target_visible = None if target_visible is None else np.asarray(target_visible, dtype=bool)
         if self.target_visible is not None and self.target_visible.shape != (len(self.frames),):
             raise SequenceError(
-                f"{self.label}: visibility of {self.target_visible.size} frames, but there are {len(self.frames)}"
+                f"{self.label}: visibility given for {self.target_visible.size} of {len(self.frames)} frames"
             )
 
     @property
     def label(self) -> str:
-        """How messages call this sequence."""
+        """Describes this sequence in messages."""
         source = f" ({self.annotation_file})" if self.annotation_file else ""
         return f"sequence '{self.name}' of '{self.dataset}'{source}"
 
@@ -72,7 +72,7 @@ class Sequence:
         if len(boxes) not in (1, len(self.frames)):
             raise SequenceError(
                 f"{self.label}: {len(boxes)} ground-truth rows for {len(self.frames)} frames; "
-                "give one row per frame (NaN,NaN,NaN,NaN where the target is absent) or the first box alone"
+                "give one row per frame (NaN,NaN,NaN,NaN where the target is absent) or only the first box"
             )
 
     def __len__(self) -> int:
@@ -82,7 +82,7 @@ class Sequence:
         return f"Sequence({self.name!r}, {len(self)} frames, dataset={self.dataset!r})"
 
     def init_info(self) -> dict[str, Any]:
-        """What a tracker gets for its first frame: ``init_bbox`` as a list of four floats."""
+        """A tracker's information for the first frame: ``init_bbox`` as a list of four floats."""
         return {"init_bbox": self.ground_truth_rect[0].tolist()}
 
     def frame_info(self, frame_num: int) -> dict[str, Any]:
@@ -90,17 +90,17 @@ class Sequence:
         return self.init_info() if frame_num == 0 else {}
 
     def init_bbox(self, frame_num: int = 0) -> list[float] | None:
-        """The box that a tracker starts on in a frame, if one does."""
+        """The initial box in the first frame, None in others."""
         return self.frame_info(frame_num).get("init_bbox")
 
     def by_object(self) -> list[Sequence]:
-        """One sequence per object; here this one. What has several objects overrides it."""
+        """One sequence per object: just this one, unless a subclass with several objects overrides it."""
         return [self]
 
     def identity(self) -> dict[str, Any]:
-        """What tells this sequence from another of its name: frames, their size, and the box a tracker starts on.
+        """Distinguishes this sequence from others of the same name: its frames, their size and the initial box.
 
-        Folders do not enter, so that a dataset may be moved.
+        Folders are left out, so that a dataset may be moved.
         """
         if self._frames_identity is None:
             height, width = self.load_frame(0).shape[:2]
@@ -123,13 +123,11 @@ class Sequence:
 
 
 class UnknownSequenceError(UserError, KeyError):
-    """A name that no sequence of a list has."""
+    """No sequence of a list has this name."""
 
 
 class SequenceList(list[Sequence]):
-    """A list of sequences that also takes a name or a list of numbers as index, and stays a SequenceList when added or
-    sliced.
-    """
+    """A list of sequences that can also be indexed by a name or by a list; sums and slices are SequenceLists, too."""
 
     def __getitem__(self, key: int | slice | str | list[int] | tuple[int, ...]) -> Sequence | SequenceList:
         if isinstance(key, str):

@@ -1,8 +1,8 @@
-"""Several targets in one video: a tracker for each, and one pass through the network for all.
+"""Tracks several targets in one video: one tracker per target, one pass through the network for all.
 
-Any tracker can be used. Those of the DiMP family stop where patches have to go through their network
-(:class:`~pytracking.tracker.base.StagedTracker`); their patches go through it as one batch, and what is left of each
-target's frame is spread over the cores. Boxes are those of as many trackers run one by one.
+Any tracker works. Those of the DiMP family pause when patches have to go through their network
+(:class:`~pytracking.tracker.base.StagedTracker`); the patches of all targets form one batch, and the other work is
+spread over the cores. The boxes are the same as from separate trackers.
 """
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import torch
 
 from ltr.engine.side_by_side import side_by_side
 from pytracking.evaluation.frame_loop import FrameLoop, FrameResult
@@ -20,38 +21,38 @@ from pytracking.utils.threads import own_torch_threads
 
 
 class TargetGroup:
-    """Targets by their ids, which are whole numbers from 1 on.
+    """Targets by id; ids are integers from 1.
 
     Args:
-        tracker: follows the first target; its :meth:`~pytracking.tracker.base.BaseTracker.another` the others.
-        seed: of everything random in the trackers, the same for each of them.
+        tracker: tracks the first target; copies from :meth:`~pytracking.tracker.base.BaseTracker.another` the others.
+        seed: random seed, the same for every tracker.
     """
 
     def __init__(self, tracker: BaseTracker, seed: int = 0) -> None:
         self.seed = seed
-        self.seconds = 0.0  # inside the trackers, for the last call
+        self.seconds = 0.0  # spent in the trackers during the last call
         self._members: dict[int, tuple[BaseTracker, FrameLoop]] = {}
-        self._spare = [tracker]  # of removed targets: their networks stay loaded
+        self._spare = [tracker]  # unused trackers, whose networks stay loaded
         self._first = tracker
         self._pool = ThreadPoolExecutor(tracker.computing.get("cpu_threads", 1), thread_name_prefix="target")
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """The targets that are followed, in the order in which they were added."""
+        """Ids of the current targets, in the order in which they were added."""
         return tuple(self._members)
 
     def init(self, frame: np.ndarray, boxes: Mapping[int, Iterable[float]]) -> dict[int, dict[str, Any]]:
-        """Forgets all targets and starts on others.
+        """Replaces all targets by new ones.
 
         Args:
             frame: RGB uint8 (h, w, 3).
             boxes: x, y, w, h in pixels, by id.
 
         Returns:
-            What each tracker says, by id: ``target_bbox`` and the rest.
+            Each tracker's output by id: ``target_bbox`` and possibly more.
 
         Raises:
-            ValueError: if the frame is not RGB uint8, or a box not one to start on; the message names its id.
+            ValueError: if the frame is not RGB uint8 or a box is invalid; the message names its id.
         """
         for object_id in self.ids:
             self.remove(object_id)
@@ -63,11 +64,11 @@ class TargetGroup:
         return outputs
 
     def add(self, frame: np.ndarray, object_id: int, box: Iterable[float]) -> dict[str, Any]:
-        """Starts on one more target, in a frame that the others were updated with; ValueError as in :meth:`init`."""
+        """Adds a target in the frame of the last update; ValueError as in :meth:`init`."""
         if isinstance(object_id, bool) or not isinstance(object_id, int) or object_id < 1:
-            raise ValueError(f"a target's id must be a whole number from 1 on, not {object_id!r}")
+            raise ValueError(f"a target's id must be an integer >= 1, not {object_id!r}")
         if object_id in self._members:
-            raise ValueError(f"there is a target {object_id} already: remove it first, or take another id")
+            raise ValueError(f"target {object_id} already exists: remove it first, or use another id")
         tracker = self._spare.pop() if self._spare else self._first.another()
         loop = FrameLoop(tracker)
         try:
@@ -80,20 +81,20 @@ class TargetGroup:
         return result.output
 
     def remove(self, object_id: int) -> None:
-        """Stops following a target; KeyError if there is none of this id."""
+        """Stops tracking a target; KeyError if there is none with this id."""
         if object_id not in self._members:
             raise KeyError(f"there is no target {object_id!r}; there are: {', '.join(map(str, self.ids)) or 'none'}")
         self._spare.append(self._members.pop(object_id)[0])
 
     def update(self, frame: np.ndarray) -> dict[int, dict[str, Any]]:
-        """Follows all targets into the next frame; see :meth:`init` for the result, which may be empty."""
-        members = [(tracker, loop, f"target {one}") for one, (tracker, loop) in self._members.items()]
+        """Tracks all targets in the next frame; returns outputs by id as :meth:`init` does, or an empty dict."""
+        members = [(tracker, loop, f"target {object_id}") for object_id, (tracker, loop) in self._members.items()]
         if len(members) > 1 and all(isinstance(tracker, StagedTracker) for tracker, _, _ in members):
             results = self._update_together(members, frame)
         else:
             results = [loop.next(frame, where) for _, loop, where in members]
         self.seconds = sum(result.seconds for result in results)
-        return {one: result.output for one, result in zip(self._members, results, strict=True)}
+        return {object_id: result.output for object_id, result in zip(self._members, results, strict=True)}
 
     def _update_together(
         self, members: list[tuple[StagedTracker, FrameLoop, str]], frame: np.ndarray
@@ -104,21 +105,21 @@ class TargetGroup:
         with own_torch_threads(members[0][0]):
             run_together(stages, self._pool)
         share = (time.perf_counter() - start) / len(members)
-        return [loop.accept(one.output, share, where) for (_, loop, where), one in zip(members, stages, strict=True)]
+        return [loop.accept(each.output, share, where) for (_, loop, where), each in zip(members, stages, strict=True)]
 
 
 class Stages:
-    """One tracker in the middle of a frame."""
+    """One tracker's work on a frame, which pauses at each pass through the network."""
 
     def __init__(self, tracker: StagedTracker, image: np.ndarray, info: dict[str, Any]) -> None:
         self._tracker = tracker
         self._stages = tracker.stages(image, info)
-        self.features: dict[str, Any] | None = None  # of the patches
-        self.patches: Any = None  # that the tracker waits for; None at its end
+        self.features: dict[str, Any] | None = None  # of the last patches
+        self.patches: Any = None  # to extract features from; None at the end of the frame
         self.output: dict[str, Any] = {}
 
     def advance(self) -> None:
-        """Goes on to the next patches, or to the end."""
+        """Continues to the next patches, or to the end of the frame."""
         with side_by_side():
             try:
                 self.patches = self._stages.send(self.features)
@@ -130,25 +131,23 @@ class Stages:
 
 
 def run_together(all_stages: list[Stages], pool: ThreadPoolExecutor) -> None:
-    """Takes trackers that share a network to the end of the frame."""
+    """Runs trackers that share a network to the end of the frame."""
     running = all_stages
     while running:
         list(pool.map(Stages.advance, running))
-        running = [one for one in running if one.patches is not None]
+        running = [each for each in running if each.patches is not None]
         _extract_together(running)
 
 
 def _extract_together(running: list[Stages]) -> None:
-    """Gives each tracker the features it waits for; patches of one size go through the network as one batch."""
-    import torch  # here because trackers without a network work without it
-
+    """Computes the features of all patches; those of the same size go through the network as one batch."""
     by_size: dict[tuple[int, ...], list[Stages]] = {}
-    for one in running:
-        by_size.setdefault(tuple(one.patches.shape[1:]), []).append(one)
+    for each in running:
+        by_size.setdefault(tuple(each.patches.shape[1:]), []).append(each)
     for members in by_size.values():
-        features = members[0].extract(torch.cat([one.patches for one in members]))
+        features = members[0].extract(torch.cat([each.patches for each in members]))
         start = 0
-        for one in members:
-            end = start + len(one.patches)
-            one.features = {name: values[start:end] for name, values in features.items()}
+        for each in members:
+            end = start + len(each.patches)
+            each.features = {name: values[start:end] for name, values in features.items()}
             start = end

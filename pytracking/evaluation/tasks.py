@@ -1,4 +1,4 @@
-"""One sequence for one tracker: tracked, and its result written, in whichever process it runs."""
+"""Tracks one sequence with one tracker and stores the result, in the main process or in a worker."""
 from __future__ import annotations
 
 import traceback
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pytracking.evaluation.origin import is_this_runs
+from pytracking.evaluation.origin import has_matching_result
 from pytracking.evaluation.result_folder import store_result
 from pytracking.evaluation.results import boxes_file
 from pytracking.evaluation.sequence import Sequence
@@ -16,12 +16,12 @@ from pytracking.utils.peak_memory import peak_memory_mib, reset_peak_memory
 
 @dataclass
 class Task:
-    """One sequence for one tracker."""
+    """One sequence to track with one tracker."""
 
     tracker: Tracker
     sequence: Sequence
-    settings: str  # digest of what the result folder's record says
-    rerun: bool = False  # replace a result that is there
+    settings: str  # digest of the settings in the result folder's record
+    rerun: bool = False  # replace an existing result
 
 
 @dataclass
@@ -29,25 +29,25 @@ class Outcome:
     """How a task ended."""
 
     task: Task
-    seconds: float = 0.0  # inside the tracker
+    seconds: float = 0.0  # spent in the tracker
     error: str | None = None  # the traceback, if it failed
-    kept: bool = False  # another run had stored the result meanwhile
+    kept: bool = False  # another run has already stored the result
 
 
 class TaskRunner:
-    """Runs tasks one after the other and keeps the last tracker's network loaded."""
+    """Runs tasks one after another and keeps the last tracker's network loaded."""
 
     def __init__(self) -> None:
         self._tracker = None
         self._key: tuple | None = None
 
     def run(self, task: Task, progress: Callable[[int], None] | None = None) -> Outcome:
-        """Tracks the sequence and stores the result, unless another run in the same folder has done so."""
+        """Tracks the sequence and stores the result, unless another run in the same folder already has."""
         folder, sequence = task.tracker.results_dir, task.sequence
         try:
             if task.rerun:
-                boxes_file(folder, sequence.name).unlink(missing_ok=True)  # if this fails, nothing must look complete
-            elif is_this_runs(folder, sequence, task.settings):
+                boxes_file(folder, sequence.name).unlink(missing_ok=True)  # a failed rerun must not look complete
+            elif has_matching_result(folder, sequence, task.settings):
                 return Outcome(task, kept=True)
             reset_peak_memory()
             output = task.tracker.run_sequence(sequence, tracker=self.tracker_for(task), progress=progress)
@@ -59,7 +59,7 @@ class TaskRunner:
         return Outcome(task, seconds=float(output.times.sum()), kept=not stored)
 
     def tracker_for(self, task: Task) -> Any:
-        """The task's tracker; the last one again where nothing has changed."""
+        """Returns the task's tracker, reusing the last one if nothing has changed."""
         key = (task.tracker.name, task.tracker.parameter_name, task.tracker.network, repr(task.tracker.overrides))
         if key != self._key:
             self._tracker = None  # frees the old network first

@@ -1,4 +1,4 @@
-"""A tracker with its parameters, network and run: what is run, recorded and analysed."""
+"""A tracker with its parameters, network and run number."""
 from __future__ import annotations
 
 import copy
@@ -18,17 +18,17 @@ from pytracking.evaluation.tracking import SequenceOutput, track_sequence
 
 
 class Tracker:
-    """A tracker with one set of parameters, and one of its runs.
+    """A tracker with one set of parameters and one run number.
 
     Args:
         run_id: number of the run (selects the seed and the result folder), or None for a single run.
-        strict_weights: raise instead of running on the bundled network where the paper's is not on this machine.
-        network: run on this network (file name, or name of a bundled one) instead of the one the parameters name; the
-            result folder carries its name.
-        overrides: parameters that a user states in place of the file's.
+        strict_weights: raise if the paper's network is not on this machine, instead of using the bundled one.
+        network: run on this network (file name, or name of a bundled one) instead of the parameters' own; its name
+            becomes part of the result folder's.
+        overrides: parameter values that replace the file's.
 
     Raises:
-        UnknownTrackerError: if there is no such tracker or parameter file, and no results of it to analyse either.
+        UnknownTrackerError: if there is no such tracker or parameter file, and there are no results of it to analyse.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class Tracker:
         self.network = network
         self.overrides = dict(overrides or {})
         self.runnable = self._exists()
-        self._resolved: tuple[Any, Weights] | None = None  # goes to workers as it is: what is recorded is what runs
+        self._resolved: tuple[Any, Weights] | None = None  # sent to workers, so that they run what is recorded
 
     def __repr__(self) -> str:
         return f"Tracker({self.name!r}, {self.parameter_name!r}, run_id={self.run_id})"
 
     def _exists(self) -> bool:
-        """Whether it can run; False for results from elsewhere, which can only be analysed."""
+        """Whether the tracker can run; False if there are only results of it, to analyse."""
         try:
             check_exists(self.name, self.parameter_name)
         except UnknownTrackerError:
@@ -69,7 +69,7 @@ class Tracker:
 
     @property
     def results_dir(self) -> Path:
-        """Folder of this run's results; it names the network where that is not the paper's."""
+        """Folder of this run's results; its name includes the network if that is not the paper's."""
         param = self.parameter_name
         if self.runnable and self.weights.fallback:
             param += f"@{self.weights.name}"
@@ -81,10 +81,10 @@ class Tracker:
         return self._resolve()[1]
 
     def file_parameters(self) -> Any:
-        """The parameter file's values, before those of the user and the network."""
+        """The parameter file's values, without the user's overrides and the network's recommendations."""
         if not self.runnable:
             name = f"'{self.name}/{self.parameter_name}'"
-            raise UnknownTrackerError(f"{name} has results but no code here: it can be analysed, not run")
+            raise UnknownTrackerError(f"{name} has results but no code here: it can be analysed but not run")
         return load_parameters(self.name, self.parameter_name)
 
     def get_parameters(self, overrides: dict[str, Any] | None = None) -> Any:
@@ -92,7 +92,7 @@ class Tracker:
         return copy.copy(self.with_overrides(overrides)._resolve()[0])
 
     def with_overrides(self, overrides: dict[str, Any] | None) -> Tracker:
-        """The same tracker with more parameters stated by a user."""
+        """Returns the tracker with further overrides."""
         if not overrides:
             return self
         tracker = copy.copy(self)
@@ -101,16 +101,16 @@ class Tracker:
 
     @property
     def segmentation_dir(self) -> Path:
-        """Folder of this run's masks, for trackers that make some."""
+        """Folder of this run's masks, for trackers that output masks."""
         return env_settings().segmentation_path / self.name / self.results_dir.name
 
     @property
     def tracker_class(self) -> type | None:
-        """The tracker's class; None for results from elsewhere."""
+        """The tracker's class; None if it cannot run."""
         return tracker_class(self.name) if self.runnable else None
 
     def create_tracker(self, params: Any = None) -> Any:
-        """A new tracker object; ``params`` are some to change, by name, or all as :meth:`get_parameters` gives them."""
+        """Creates a tracker object; ``params`` are overrides by name, or all parameters from :meth:`get_parameters`."""
         if params is None or isinstance(params, dict):
             params = self.get_parameters(params)
         return tracker_class(self.name)(params)
@@ -137,7 +137,7 @@ class Tracker:
     ) -> SequenceOutput:
         """Tracks one sequence and returns the output; writes nothing.
 
-        A ``tracker`` of :meth:`create_tracker` is used again: its network stays loaded. ``progress`` is called with the
+        Pass a ``tracker`` from :meth:`create_tracker` to reuse its loaded network. ``progress`` is called with the
         number of frames done.
         """
         if debug is not None:
@@ -152,7 +152,7 @@ def trackerlist(
     run_ids: int | Iterable[int] | None = None,
     display_name: str | None = None,
 ) -> list[Tracker]:
-    """Trackers of several runs; an integer or None gives a list of one."""
+    """Creates one tracker per run; an integer or None gives a list of one."""
     if run_ids is None or isinstance(run_ids, int):
         run_ids = [run_ids]
     return [Tracker(name, parameter_name, run_id, display_name) for run_id in run_ids]

@@ -1,4 +1,4 @@
-"""A tracker object over the frames of a sequence."""
+"""Runs a tracker object over the frames of a sequence."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,15 +16,15 @@ from pytracking.utils.threads import own_torch_threads
 
 @dataclass
 class SequenceOutput:
-    """What a tracker said about one sequence."""
+    """A tracker's output for one sequence."""
 
-    boxes: np.ndarray  # (n, 4), x y w h; the first is the given one
-    times: np.ndarray  # (n,), seconds inside the tracker; the first is the initialisation
-    scores: np.ndarray | None  # (n,), the tracker's own score, NaN where it gave none; None: it never did
-    computing: dict[str, Any] = field(default_factory=dict)  # engine and threads, where the tracker has a choice
+    boxes: np.ndarray  # (n, 4), x y w h; the first is the initial box
+    times: np.ndarray  # (n,), seconds spent in the tracker; the first is the initialisation
+    scores: np.ndarray | None  # (n,), the tracker's own score, NaN in frames without one; None: it has none at all
+    computing: dict[str, Any] = field(default_factory=dict)  # engine and threads, if the tracker has a choice
 
     def __getitem__(self, name: str) -> list[Any]:
-        """By pytracking's names: ``target_bbox``, ``time`` and ``object_presence_score``, lists over frames."""
+        """Lists over frames by pytracking's names: ``target_bbox``, ``time``, ``object_presence_score``."""
         values = {"target_bbox": self.boxes, "time": self.times, "object_presence_score": self.scores}[name]
         return [] if values is None else values.tolist()
 
@@ -34,14 +34,14 @@ def track_sequence(
 ) -> SequenceOutput:
     """Runs a tracker object over a sequence; errors name sequence, frame and file.
 
-    Only the time inside the tracker is counted, not the reading of frames.
+    Times include only the tracker, not the reading of frames.
     """
     loop = FrameLoop(tracker)
     boxes = np.empty((len(sequence), 4))
     times = np.empty(len(sequence))
     scores = np.full(len(sequence), np.nan)
-    later = read_ahead(map(sequence.load_frame, range(1, len(sequence))))
-    with own_torch_threads(tracker), closing(later) as images:
+    later_images = read_ahead(map(sequence.load_frame, range(1, len(sequence))))
+    with own_torch_threads(tracker), closing(later_images) as images:
         for index in range(len(sequence)):
             if index == 0:
                 result = loop.start_sequence(sequence, seed)

@@ -1,8 +1,8 @@
-"""Processes that track sequences for the runner, and the messages between them.
+"""Worker processes that track sequences, and the messages between them and the runner.
 
-Each worker has its own pipe. If the runner dies, even by ``kill -9``, the worker's next message fails and it ends; if a
-worker dies, at whatever moment, the runner sees its pipe close, counts its sequence as failed and starts another one.
-Only where no worker can start at all does the run end.
+Each worker has its own pipe. If the runner dies, even by ``kill -9``, the worker's next message fails and the worker
+exits. If a worker dies, the runner sees its pipe close, counts its sequence as failed and starts another worker. The
+run only ends early if no worker can start at all.
 """
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pytracking.evaluation.networks import FallbackWeightsWarning
 from pytracking.evaluation.tasks import Outcome, Task, TaskRunner
 from pytracking.utils.threads import thread_variables
 
-REPORT_INTERVAL = 0.2  # seconds between two messages about progress
-SHUTDOWN_GRACE = 2.0  # seconds a worker gets to end before it is killed
+REPORT_INTERVAL = 0.2  # seconds between progress messages
+SHUTDOWN_GRACE = 2.0  # seconds for a worker to exit before it is killed
 
 
 def _work(pipe: Connection, torch_threads: int, runner_class: type) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the runner decides what happens
-    warnings.simplefilter("ignore", FallbackWeightsWarning)  # the runner has said it once
+    warnings.simplefilter("ignore", FallbackWeightsWarning)  # the runner has already shown it
     import cv2
     import torch
 
@@ -40,19 +40,19 @@ def _work(pipe: Connection, torch_threads: int, runner_class: type) -> None:
             content = pipe.recv_bytes()
             try:
                 outcome = runner.run(pickle.loads(content), _throttled(pipe))
-            except Exception:  # such as a class of the user's that only the runner's process knows
+            except Exception:  # e.g. unpickling a user's class that exists only in the runner's process
                 outcome = Outcome(None, error=traceback.format_exc())
             pipe.send(("kept" if outcome.kept else "done", outcome.seconds, outcome.error))
     except (EOFError, OSError, RunnerGone):
-        pass  # the runner is gone
+        pass  # the runner has ended
 
 
 class WorkerStartError(UserError, RuntimeError):
-    """No worker process can start."""
+    """No worker process could start."""
 
 
 class RunnerGone(BaseException):
-    """Raised inside the tracker when the runner is gone; not an Exception, so it is not reported as a failure."""
+    """Raised inside the tracker when the runner has ended; not an Exception, so it is not reported as a failure."""
 
 
 def _throttled(pipe: Connection) -> Callable[[int], None]:
@@ -75,15 +75,14 @@ class _Worker:
     process: multiprocessing.process.BaseProcess
     pipe: Connection
     task: Task | None = None
-    ready: bool = False  # has it ever spoken
 
 
 class WorkerPool:
-    """A fixed number of workers; use as a context manager, which ends them all within seconds.
+    """A fixed number of workers; use as a context manager, which stops them all within seconds.
 
     Args:
-        torch_threads: threads for each of them.
-        runner_class: runs the tasks in a worker; made without arguments, with a ``run`` like :class:`TaskRunner`'s.
+        torch_threads: number of torch threads per worker.
+        runner_class: runs the tasks in a worker; created without arguments, with a ``run`` like :class:`TaskRunner`'s.
     """
 
     def __init__(self, workers: int, torch_threads: int, runner_class: type = TaskRunner) -> None:
@@ -112,15 +111,15 @@ class WorkerPool:
         for worker in list(self._workers):
             yield from self._give(worker, waiting)
         while busy := {worker.pipe: worker for worker in self._workers if worker.task is not None}:
-            for ready in wait(list(busy)):
-                worker = busy[ready]
+            for pipe in wait(list(busy)):
+                worker = busy[pipe]
                 try:
                     kind, value, error = worker.pipe.recv()
                 except (EOFError, OSError):
                     yield Outcome(worker.task, error=self._exit_reason(worker))
                     yield from self._give(self._replace(worker), waiting)
                     continue
-                worker.ready = self._any_ready = True
+                self._any_ready = True
                 if kind == "frames":
                     progress(worker.task, value)
                 elif kind != "ready":
@@ -129,7 +128,7 @@ class WorkerPool:
                     yield from self._give(worker, waiting)
 
     def _give(self, worker: _Worker, waiting: list[Task]) -> Iterator[Outcome]:
-        """Sends the next task; the outcomes of those whose worker died while it received them."""
+        """Sends a worker the next task; yields the outcomes of tasks that could not be sent."""
         worker.task = None
         while waiting:
             task = waiting.pop()
@@ -163,18 +162,18 @@ class WorkerPool:
         code = worker.process.exitcode
         if not self._any_ready and code is not None and code > 0:
             raise WorkerStartError(
-                f"worker processes end before they begin (exit code {code}; what they printed says why). In a script "
-                "of your own the call must stand below `if __name__ == \"__main__\":`, because every worker imports "
-                "the script; or use threads=0, which needs no workers."
+                f"worker processes exit before they start working (exit code {code}; see their output above). In your "
+                "own script, put the call under `if __name__ == \"__main__\":`, because every worker imports the "
+                "script; or use threads=0, which needs no workers."
             )
         killed = code == -getattr(signal, "SIGKILL", 9)
         reason = f"signal {_signal_name(-code)}" if code and code < 0 else f"exit code {code}"
-        hint = "; killed from outside, perhaps because memory ran out" if killed else ""
+        hint = "; killed from outside, perhaps for lack of memory" if killed else ""
         return f"the worker process died ({reason}{hint})\n"
 
 
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
-    except ValueError:  # not one of this system's
+    except ValueError:  # unknown on this system
         return str(number)

@@ -1,1 +1,1 @@
-"""pytracking's place for scripts that pack results."""
+"""pytracking's import path for the scripts that pack results."""

@@ -1,5 +1,5 @@
-"""VOT: a TraX server for any tracker, workspaces for the official toolkit, runs and reports.
+"""VOT: a TraX server for any tracker, and workspaces, runs and reports of the official toolkit.
 
-The toolkit (``vot-toolkit``, GPL-3) is an optional library, installed by the extra ``vot``. Only ``inprocess``,
-``execution``, ``running`` and ``report`` import it at the top, and ``server`` imports ``trax``; the rest works without.
+The toolkit (``vot-toolkit``, GPL-3) is optional and installed by the extra ``vot``. Only ``inprocess``, ``execution``,
+``running`` and ``report`` import it at the top, and ``server`` imports ``trax``; the other modules work without it.
 """

@@ -1,4 +1,4 @@
-"""One sequence of one experiment: what a worker does, whichever engine carries the tracker."""
+"""Runs one sequence of one experiment in a worker, through TraX or in process."""
 from __future__ import annotations
 
 import os
@@ -25,31 +25,31 @@ ENGINES = ("trax", "inprocess")
 
 @dataclass(frozen=True)
 class VotTask:
-    """One sequence of one experiment for one tracker; small, because it travels to a worker."""
+    """One sequence of one experiment for one tracker; small, because it is sent to a worker."""
 
     workspace: str
-    tracker: str  # reference of the toolkit
+    tracker: str  # the toolkit's reference
     experiment: str
     sequence: str
     engine: str  # one of ENGINES
     force: bool = False
-    timeout: float | None = None  # seconds for one call of an in-process tracker; needs a worker of its own
+    timeout: float | None = None  # seconds per call of an in-process tracker; only with worker processes
 
     @property
     def hang_log(self) -> Path:
-        """Where an in-process worker writes its stack before it ends because of the timeout."""
+        """Where an in-process worker writes its stack before a timeout ends it."""
         return Path(self.workspace) / "logs" / f"{self.tracker}_{self.experiment}_{self.sequence}_hang.log"
 
 
 class VotTaskRunner:
-    """Runs tasks one after the other; keeps the workspace open and the last in-process tracker loaded."""
+    """Runs tasks one after another; keeps workspaces open and the last in-process tracker loaded."""
 
     def __init__(self) -> None:
         self._workspaces: dict[str, Workspace] = {}
         self._loaded: tuple[tuple[str, str], InProcessTracker] | None = None
 
     def run(self, task: VotTask, progress: Callable[[int], None] | None = None) -> Outcome:
-        """Executes the experiment on the sequence; the outcome's error begins with the cause and names the log file."""
+        """Runs the experiment on the sequence; the outcome's error begins with the cause and names the log file."""
         try:
             self._execute(task, progress)
         except Exception as error:
@@ -96,19 +96,18 @@ class VotTaskRunner:
 
 
 def open_workspace(folder: str | Path) -> Workspace:
-    """Loads a workspace without ever downloading; WorkspaceError if the folder is none, or has no sequences."""
+    """Loads a workspace without downloading anything; WorkspaceError if it is not a workspace or has no sequences."""
     require_toolkit()
     folder = Path(folder).expanduser().resolve()
     if not is_workspace(folder):
-        raise WorkspaceError(f"'{folder}' is not a workspace; make one: pytracking vot init {folder} …")
-    if not (folder / "sequences" / "list.txt").is_file():
-        # The toolkit would start to download here.
-        raise WorkspaceError(f"'{folder}' has no sequences (no sequences/list.txt); make it again with vot init")
+        raise WorkspaceError(f"'{folder}' is not a workspace; create one with: pytracking vot init {folder} …")
+    if not (folder / "sequences" / "list.txt").is_file():  # the toolkit would start a download
+        raise WorkspaceError(f"'{folder}' has no sequences (no sequences/list.txt); create it again with vot init")
     return Workspace.load(str(folder))
 
 
 def missing_repetitions(experiment: Experiment, tracker: Tracker, sequence) -> list[int]:
-    """Numbers (from 0) of the repetitions of a sequence that are to be computed; empty where there is no such thing."""
+    """Numbers (from 0) of a sequence's repetitions without results; empty for experiments without repetitions."""
     if not isinstance(experiment, MultiRunExperiment):
         return []
     results = experiment.results(tracker, sequence)
@@ -117,24 +116,24 @@ def missing_repetitions(experiment: Experiment, tracker: Tracker, sequence) -> l
 
 
 def discard_damaged(experiment: Experiment, tracker: Tracker, sequence) -> None:
-    """Removes result files that cannot be read or are too short: what a killed run leaves.
+    """Removes unreadable or incomplete result files, which a killed run leaves.
 
     The toolkit would take their existence for a finished run.
     """
     results = experiment.results(tracker, sequence)
-    length = len(sequence) if isinstance(experiment, MultiRunExperiment) else None  # else it depends on the anchor
+    length = len(sequence) if isinstance(experiment, MultiRunExperiment) else None  # otherwise it varies by anchor
     folder = Path(experiment.storage.base) / "results" / tracker.reference / experiment.identifier / sequence.name
     for file in [*folder.glob("*.bin"), *folder.glob("*.txt")]:
         try:
             complete = len(Trajectory.read(results, file.stem)) == length or length is None
-        except Exception:  # a truncated file fails in as many ways as there are bytes in it
+        except Exception:  # truncated files raise many kinds of errors
             complete = False
         if not complete:
             file.unlink()
 
 
 def write_log(task: VotTask, cause: str, detail: str) -> Path:
-    """Writes what is known about a failure to the workspace's ``logs``; returns the file."""
+    """Writes a failure's cause and details to the workspace's ``logs``; returns the file."""
     stamp = f"{datetime.now():%Y-%m-%dT%H-%M-%S.%f}"
     path = Path(task.workspace) / "logs" / f"{task.tracker}_{stamp}.log"
     head = f"tracker {task.tracker}, experiment {task.experiment}, sequence {task.sequence}: {cause}\n\n"

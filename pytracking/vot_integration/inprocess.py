@@ -1,8 +1,8 @@
-"""The toolkit's experiments without TraX: its own reset loop and storage, with the tracker in this process.
+"""Runs the toolkit's experiments without TraX: its own reset loop and storage, with the tracker in this process.
 
-A :class:`InProcessTracker` stands in for a registered tracker. The toolkit asks it for a runtime, and gets one that
-calls the tracker directly instead of starting a process. Everything else (resets, repetitions, real-time simulation,
-result files) is the toolkit's code, so that the results are the same.
+An :class:`InProcessTracker` replaces a registered tracker. The toolkit asks it for a runtime, and gets one that calls
+the tracker directly instead of starting a process. Everything else (resets, repetitions, real-time simulation, result
+files) is the toolkit's code, so the results are the same.
 """
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Clock = Callable[[], float]
 
 
 class InProcessTracker(Tracker):
-    """A toolkit tracker that runs in this process; the network stays loaded from one sequence to the next.
+    """A toolkit tracker that runs in this process; its network stays loaded between sequences.
 
-    The time of real-time experiments comes from ``clock``.
+    ``clock`` measures the time in real-time experiments.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class InProcessTracker(Tracker):
         self._clock = clock
         self._timeout: float | None = None
         self._log: TextIO | None = None
-        self.repetitions: Sequence[int] = ()  # of the next sequence that are to be computed, see SeedSchedule
+        self.repetitions: Sequence[int] = ()  # to compute on the next sequence, see SeedSchedule
 
     def watch(self, timeout: float | None, log: TextIO) -> None:
-        """From now on, a call that takes longer writes its stack to ``log`` and ends the process."""
+        """From now on, a call that takes longer than ``timeout`` writes its stack to ``log`` and ends the process."""
         self._timeout, self._log = timeout, log
 
     def runtime(self, log: bool = False) -> InProcessRuntime:
-        """A runtime for one sequence; ``log`` has no meaning here."""
+        """Creates a runtime for one sequence; ``log`` is ignored."""
         session = VotSession(
             self._base_tracker,
             repetitions=self.repetitions,
@@ -61,7 +61,7 @@ class InProcessTracker(Tracker):
 
 
 class InProcessRuntime(TrackerRuntime):
-    """Calls a tracker where the toolkit would send messages; numbers are rounded as the messages round them."""
+    """Calls a tracker instead of sending it messages; numbers are rounded as in TraX messages."""
 
     def __init__(self, tracker: Tracker, session: VotSession, clock: Clock) -> None:
         super().__init__(tracker)
@@ -75,13 +75,13 @@ class InProcessRuntime(TrackerRuntime):
         """Nothing to restart: every initialisation starts the tracker again."""
 
     def initialize(self, frame: Frame, new=None, properties=None) -> tuple[ObjectStatus, float]:
-        """Starts on the ground truth of a frame; returns the state and the seconds it took."""
+        """Initialises the tracker on a frame's ground truth; returns its state and the elapsed seconds."""
         numbers = on_the_wire(region_numbers(_single_region(new)))
         box, elapsed = self._timed(lambda: self._session.start(frame.filename("color"), numbers))
         return ObjectStatus(Rectangle(*on_the_wire(box)), {}), elapsed
 
     def update(self, frame: Frame, new=None, properties=None) -> tuple[ObjectStatus, float]:
-        """Follows the target into a frame; returns the state and the seconds it took."""
+        """Tracks the target in a frame; returns the tracker's state and the elapsed seconds."""
         (box, confidence), elapsed = self._timed(lambda: self._session.follow(frame.filename("color")))
         return ObjectStatus(Rectangle(*on_the_wire(box)), {"confidence": confidence}), elapsed
 
@@ -89,21 +89,21 @@ class InProcessRuntime(TrackerRuntime):
         start = self._clock()
         try:
             answer = call()
-        except Exception as error:  # whatever a tracker raises belongs in the toolkit's log
+        except Exception as error:  # any error of a tracker goes to the toolkit's log
             reason = f"{type(error).__name__}: {error}"
             raise TrackerException(reason, tracker=self.tracker, tracker_log=traceback.format_exc()) from error
         return answer, self._clock() - start
 
 
 def _single_region(objects) -> Region:
-    """Experiments hand over a region, its status, or a list with one of them."""
+    """Unpacks what experiments pass: a region, its status, or a list with one of them."""
     if isinstance(objects, list):
         (objects,) = objects
     return objects.region if isinstance(objects, ObjectStatus) else objects
 
 
 def region_numbers(region: Region) -> list[float]:
-    """The numbers of a rectangle or polygon of the toolkit."""
+    """The numbers of a toolkit rectangle or polygon."""
     if isinstance(region, Rectangle):
         return [region.x, region.y, region.width, region.height]
     if isinstance(region, Polygon):

@@ -1,4 +1,4 @@
-"""From the regions of VOT's annotations to boxes, and what the TraX protocol does to numbers."""
+"""Converts the regions of VOT's annotations to boxes, and rounds numbers as the TraX protocol does."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,23 +11,23 @@ CONVERSIONS = ("preserve_area", "union")
 
 
 class RegionError(UserError):
-    """A region that no box can be made of; the message shows it."""
+    """A region cannot be converted to a box; the message shows the region."""
 
 
 def box_from_region(region: Sequence[float], conversion: str) -> np.ndarray:
-    """The axis-aligned box ``[x, y, w, h]`` that a tracker starts on; RegionError where there is none.
+    """Returns the axis-aligned box ``[x, y, w, h]`` for a region; RegionError if there is none.
 
     Args:
-        region: ``x, y, w, h``, or the corners ``x1, y1, x2, y2, …`` of a polygon with three or more of them.
+        region: ``x, y, w, h``, or the corners ``x1, y1, x2, y2, …`` of a polygon with at least three.
         conversion: for polygons, ``union`` (the smallest box around all corners) or ``preserve_area`` (that box, shrunk
-            about the corners' mean until its area is the polygon's; the way DiMP is evaluated).
+            to the polygon's area and centred on the mean of the corners; used to evaluate DiMP).
     """
     numbers = np.asarray(region, dtype=np.float64).reshape(-1)
     shown = "[" + ", ".join(f"{number:g}" for number in numbers) + "]"
     if conversion not in CONVERSIONS:
-        raise RegionError(f"unknown conversion '{conversion}' of polygons, there are: {', '.join(CONVERSIONS)}")
+        raise RegionError(f"unknown conversion '{conversion}' of polygons; known: {', '.join(CONVERSIONS)}")
     if not np.isfinite(numbers).all():
-        raise RegionError(f"the region {shown} is not made of finite numbers")
+        raise RegionError(f"the region {shown} has numbers that are not finite")
     if numbers.size == 4:
         return numbers
     if numbers.size < 6 or numbers.size % 2:
@@ -40,7 +40,7 @@ def box_from_region(region: Sequence[float], conversion: str) -> np.ndarray:
     if conversion == "union":
         return np.concatenate([top_left, extent])
     scale = np.sqrt(polygon_area(corners) / extent.prod())
-    # One pixel more, because corners are pixel centres: a box from pixel 0 to pixel 9 is 10 pixels wide.
+    # Plus one pixel, because corners are pixel centres: a box from pixel 0 to pixel 9 is 10 pixels wide.
     size = scale * extent + 1
     return np.concatenate([corners.mean(axis=0) - size / 2, size])
 
@@ -48,8 +48,8 @@ def box_from_region(region: Sequence[float], conversion: str) -> np.ndarray:
 def polygon_area(corners: np.ndarray) -> float:
     """Area of a polygon with corners (n, 2).
 
-    VOT's polygons have four corners and are meant as rotated rectangles; there the area is the product of two adjacent
-    sides, as the challenge's own conversion has it, even where the annotated corners are slightly askew.
+    VOT's four-cornered polygons are meant as rotated rectangles: as in the challenge's own conversion, their area is
+    the product of two adjacent sides, even if the annotated corners are slightly askew.
     """
     if len(corners) == 4:
         sides = np.linalg.norm(np.diff(corners[:3], axis=0), axis=1)
@@ -59,8 +59,8 @@ def polygon_area(corners: np.ndarray) -> float:
 
 
 def on_the_wire(numbers: Sequence[float]) -> list[float]:
-    """Numbers as the other end of a TraX connection reads them: float32, printed with four decimals, float32 again.
+    """Rounds numbers as a TraX connection does: to float32, to four decimals in text, and to float32 again.
 
-    Overlaps are counted on rounded coordinates, so that a run without TraX equals one with it only if it does the same.
+    Overlaps depend on this rounding, so a run without TraX must do the same to get the same results.
     """
     return [float(np.float32(f"{np.float32(number):.4f}")) for number in numbers]

@@ -1,4 +1,4 @@
-"""The paper's VOT measures of a workspace: A, R, R_S, EAO, real-time EAO; computed by the toolkit's own analyses."""
+"""Computes the paper's VOT measures (A, R, R_S, EAO, real-time EAO) of a workspace, with the toolkit's own analyses."""
 from __future__ import annotations
 
 import json
@@ -37,15 +37,15 @@ class SequenceRow:
 
 @dataclass
 class TrackerRow:
-    """One line of the table; None where there are no results."""
+    """One row of the table; values are None if there are no results."""
 
     tracker: str
     label: str
     eao: float | None = None
     accuracy: float | None = None
-    robustness: float | None = None  # the toolkit's R: mean failures of a sequence, weighted by length
-    failures: float | None = None  # R_fr of the paper: mean failures of a sequence, unweighted
-    reliability: float | None = None  # R_S of the paper
+    robustness: float | None = None  # the toolkit's R: mean failures per sequence, weighted by length
+    failures: float | None = None  # the paper's R_fr: mean failures per sequence, unweighted
+    reliability: float | None = None  # the paper's R_S
     realtime_eao: float | None = None
     average_overlap: float | None = None  # of the run without resets
     frames_per_second: float | None = None
@@ -55,7 +55,7 @@ class TrackerRow:
 
     @property
     def minus_log_reliability(self) -> float | None:
-        """How the paper's tables print R_S."""
+        """R_S as printed in the paper's tables."""
         return None if self.reliability is None else 0.0 - math.log(self.reliability)
 
 
@@ -69,14 +69,14 @@ class VotReport:
     rows: list[TrackerRow]
 
     def write_json(self, path: str | Path) -> None:
-        """Everything, with unrounded numbers; what has no value is null."""
+        """Writes everything with unrounded numbers; missing values are null."""
         write_text(path, json.dumps(finite(asdict(self)), indent=2) + "\n")
 
 
 def make_report(folder: str | Path, trackers: Iterable[str] = (), *, partial: bool = False) -> VotReport:
-    """Analyses the results of a workspace; results that are missing leave gaps and notes, not errors.
+    """Analyses the results of a workspace; missing results give gaps and notes, not errors.
 
-    ``partial`` scores the existing repetitions and sequences where the stack asks for more.
+    ``partial`` scores the existing repetitions and sequences even if the stack asks for more.
     """
     workspace = open_workspace(folder)
     rows = [tracker_row(workspace, tracker, partial=partial) for tracker in chosen_trackers(workspace, trackers)]
@@ -87,7 +87,7 @@ def make_report(folder: str | Path, trackers: Iterable[str] = (), *, partial: bo
 
 
 def tracker_row(workspace: Workspace, tracker: Tracker, *, partial: bool = False) -> TrackerRow:
-    """All measures of one tracker; ``partial`` as in :func:`make_report`."""
+    """Computes all measures of one tracker; ``partial`` as in :func:`make_report`."""
     row = TrackerRow(tracker.reference, tracker.label)
 
     def scored(experiment: Experiment | None) -> tuple[Experiment, list[Sequence]] | None:
@@ -115,7 +115,7 @@ def supervised_experiment(workspace: Workspace, *, realtime: bool) -> Experiment
 def expected_average_overlap(
     experiment: Experiment, sequences: list[Sequence], tracker: Tracker, row: TrackerRow
 ) -> tuple[float | None, list[float]]:
-    """EAO (None with a note where no run is long enough for the stack's interval) and its curve."""
+    """EAO and its curve; EAO is None, with a note, if no run is long enough for the stack's interval."""
     score = _configured(experiment, EAOScore)
     if score is None:
         return None, []
@@ -123,7 +123,7 @@ def expected_average_overlap(
     curve = [float(value) for value in curves[0, 0][0]]
     where = f"{experiment.identifier}: EAO averages over lengths {score.low} to {score.high}"
     if len(curve) <= score.low:
-        row.notes.append(f"{where}, but no run is longer than {len(curve)} (vot init --eao-interval suits short data)")
+        row.notes.append(f"{where}, but no run is longer than {len(curve)} (vot init --eao-interval sets shorter ones)")
         return None, curve
     if len(curve) <= score.high:
         row.notes.append(f"{where}, but the longest run has {len(curve)} frames")
@@ -131,7 +131,7 @@ def expected_average_overlap(
 
 
 def reliability(failures: float, length: float) -> float:
-    """R_S of the paper: the probability of S frames without a failure, by mean failures and length of a sequence."""
+    """The paper's R_S: the probability of S frames without failure, from mean failures and length per sequence."""
     return math.exp(-RELIABILITY_FRAMES * failures / length)
 
 
@@ -144,30 +144,30 @@ def _accuracy_and_robustness(
     for index, sequence in enumerate(sequences):
         accuracy, failures, _, frames = each[0, index]
         row.sequences.append(SequenceRow(sequence.name, frames, float(accuracy), float(failures)))
-    # The toolkit weights failures by the length of the sequence; the paper, as the VOT reports do, does not.
+    # The toolkit weights failures by the length of the sequence; the paper and the VOT reports do not.
     row.failures = float(np.mean([part.failures for part in row.sequences]))
     row.reliability = reliability(row.failures, length)
 
 
 def _chain(analysis: Analysis, experiment: Experiment, sequences: list[Sequence], tracker: Tracker) -> list[Any]:
-    """Grids of the toolkit's analysis on which another one builds, and of that one; computed each time, not cached."""
+    """Computes an analysis of the toolkit without its cache; returns the grid of its only dependency, and its own."""
     (dependency,) = analysis.dependencies()
     first = dependency.compute(experiment, [tracker], sequences, [])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # the mean of an EAO interval in which there are no lengths
+        warnings.simplefilter("ignore", RuntimeWarning)  # the mean over an EAO interval without any lengths
         second = analysis.compute(experiment, [tracker], sequences, [first])
     return [first, second]
 
 
 def _configured(experiment: Experiment, kind: type[Analysis]) -> Any | None:
-    """The analysis of one kind with the stack's settings."""
+    """The stack's analysis of this kind, with the stack's settings."""
     return next((analysis for analysis in experiment.analyses if isinstance(analysis, kind)), None)
 
 
 def _scored_sequences(
     experiment: Experiment | None, tracker: Tracker, dataset: list[Sequence], row: TrackerRow, partial: bool
 ) -> tuple[Experiment, list[Sequence]] | None:
-    """The experiment with the sequences to score; None if results are missing, about which the row gets a note."""
+    """The experiment and the sequences to score; None, and a note in the row, if results are missing."""
     if experiment is None:
         return None
     sequences = experiment.transform(dataset)
@@ -175,18 +175,18 @@ def _scored_sequences(
     lacking = {s.name: missing_repetitions(experiment, tracker, s) for s in unfinished}
     if not lacking:
         return experiment, sequences
-    there = [s for s in sequences if len(lacking.get(s.name, [])) < experiment.repetitions]
-    if not there:
+    available = [s for s in sequences if len(lacking.get(s.name, [])) < experiment.repetitions]
+    if not available:
         row.notes.append(f"{experiment.identifier}: no results")
         return None
     remedy = "scored as they are"
     if not partial:
         remedy = "not scored; vot run computes the rest, vot report --partial scores the existing ones"
-    row.notes.append(f"{experiment.identifier}: {_what_is_there(experiment, sequences, lacking)} ({remedy})")
-    return (experiment, there) if partial else None
+    row.notes.append(f"{experiment.identifier}: {_available_results(experiment, sequences, lacking)} ({remedy})")
+    return (experiment, available) if partial else None
 
 
-def _what_is_there(experiment: Experiment, sequences: list[Sequence], lacking: dict[str, list[int]]) -> str:
+def _available_results(experiment: Experiment, sequences: list[Sequence], lacking: dict[str, list[int]]) -> str:
     absent = [name for name, missing in lacking.items() if len(missing) == experiment.repetitions]
     counts = sorted({experiment.repetitions - len(missing) for name, missing in lacking.items() if name not in absent})
     parts = []
@@ -200,7 +200,7 @@ def _what_is_there(experiment: Experiment, sequences: list[Sequence], lacking: d
 
 
 def _speed(experiment: Experiment, sequences: list[Sequence], tracker: Tracker) -> float | None:
-    """Frames per second in the tracked frames; initialisations do not count."""
+    """Frames per second, without initialisations."""
     seconds = [
         float(trajectory.properties(index)["time"])
         for sequence in sequences

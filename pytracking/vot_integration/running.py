@@ -1,4 +1,4 @@
-"""Runs a workspace's experiments: through TraX, as the toolkit does, or with the trackers in worker processes."""
+"""Runs a workspace's experiments: through TraX, like the toolkit, or with the trackers in worker processes."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from pytracking.vot_integration.workspace import DEFAULT_TIMEOUT, WorkspaceError
 
 @dataclass(frozen=True)
 class Failure:
-    """A sequence that ended with an error."""
+    """A sequence that failed."""
 
     task: VotTask
     cause: str
@@ -36,7 +36,7 @@ class VotRunReport:
     not_started: int = 0  # because a failure ended the run
 
     def summary(self) -> str:
-        """A few lines for the end of a run."""
+        """Returns a few lines to show at the end of a run."""
         lines = [f"{self.finished} sequences done, {len(self.failures)} failed, {self.not_started} not started"]
         for failure in self.failures:
             task = failure.task
@@ -57,15 +57,15 @@ def run_workspace(
     timeout: float | None = DEFAULT_TIMEOUT,
     progress: bool = True,
 ) -> VotRunReport:
-    """Evaluates trackers in a workspace; results that are complete are kept.
+    """Evaluates trackers in a workspace; complete results are kept.
 
     Args:
-        engine: ``trax`` starts each tracker as the toolkit does; ``inprocess`` calls it in the worker, which loads the
+        engine: ``trax`` starts each tracker like the toolkit; ``inprocess`` calls it in the worker, which loads the
             network once. Both give the same results.
         threads: number of worker processes, one sequence each; 0 runs in this process. Experiments with a real-time
-            limit run one sequence at a time, because neighbours would slow the tracker down.
-        timeout: seconds after which an in-process worker that hangs in one call is ended; a TraX tracker has its
-            time-out in ``trackers.ini``.
+            limit run one sequence at a time, because others would slow the tracker down.
+        timeout: seconds per call after which an in-process worker is ended; a TraX tracker has its timeout in
+            ``trackers.ini``.
     """
     if engine not in ENGINES:
         raise UserError(unknown_name_message("engine", engine, ENGINES))
@@ -94,7 +94,7 @@ def run_workspace(
 
 
 def _outcomes(tasks: list[VotTask], threads: int, timed: set[str]) -> Iterator[Outcome]:
-    """Outcomes of tasks; with several workers, ``timed`` experiments come last and one sequence at a time."""
+    """Runs the tasks; with several workers, ``timed`` experiments come last, one sequence at a time."""
     alone = [task for task in tasks if threads > 1 and task.experiment in timed]
     together = [task for task in tasks if task not in alone]
     for part, workers in ((together, threads), (alone, 1)):
@@ -128,7 +128,7 @@ def _note(outcome: Outcome, report: VotRunReport) -> None:
         report.finished += 1
         return
     cause, _, log_file = outcome.error.strip().partition("\nlog: ")
-    if not log_file:  # the worker died before it could write one
+    if not log_file:  # the worker died without writing one
         task = outcome.task
         detail = ""
         if task.hang_log.is_file() and task.hang_log.stat().st_size:

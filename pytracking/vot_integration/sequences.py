@@ -1,8 +1,8 @@
-"""Sequences from local folders, written the way the toolkit reads them.
+"""Converts local sequences to the layout that the toolkit reads.
 
-Three layouts are read: VOT (``<s>/groundtruth.txt``, images in ``<s>/color``), old VOT (images beside
+Three layouts are accepted: VOT (``<s>/groundtruth.txt``, images in ``<s>/color``), old VOT (images next to
 ``groundtruth.txt``) and OTB (``<s>/groundtruth_rect.txt``, images in ``<s>/img``). Numbers are taken as written unless
-an origin is stated (see :mod:`ltr.sequence_files`). Images are linked, not copied, unless the toolkit cannot read their
+an origin is given (see :mod:`ltr.sequence_files`). Images are linked, or converted if the toolkit cannot read their
 format.
 """
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tqdm import tqdm
@@ -28,18 +28,18 @@ LAYOUTS = (
 )
 ANNOTATION_NAMES = ("groundtruth.txt", "groundtruth_rect.txt")  # VOT's own first: it may hold polygons
 TOOLKIT_SUFFIXES = (".jpg", ".png")
-DEFAULT_FPS = 30  # what the toolkit assumes where a sequence does not say
+DEFAULT_FPS = 30  # the toolkit's own default
 
 
 @dataclass(frozen=True)
 class SourceSequence:
-    """A sequence somewhere on disk."""
+    """A sequence on disk, in any layout."""
 
     name: str
     frames: tuple[Path, ...]
     regions: tuple[tuple[float, ...], ...]  # one per frame: x, y, w, h or corners; NaN where the target is absent
     fps: int = DEFAULT_FPS
-    extra_files: tuple[Path, ...] = field(default=())  # per-frame tags and values of VOT's own sequences
+    extra_files: tuple[Path, ...] = ()  # per-frame tags and values of VOT's own sequences
 
     @property
     def always_visible(self) -> bool:
@@ -48,7 +48,7 @@ class SourceSequence:
 
 
 def find_sequences(root: str | Path, origin: int = 0) -> list[SourceSequence]:
-    """All sequences of a folder, in the order of its ``list.txt`` or by name; ``origin`` numbers the first pixel."""
+    """Reads all sequences in a folder, ordered by its ``list.txt`` or by name; ``origin`` numbers the first pixel."""
     root = Path(root).expanduser().resolve()
     check_origin(origin, str(root))
     if not root.is_dir():
@@ -66,20 +66,20 @@ def find_sequences(root: str | Path, origin: int = 0) -> list[SourceSequence]:
 
 
 def from_dataset(sequences: Iterable[Sequence]) -> list[SourceSequence]:
-    """Sequences of a dataset that this project knows."""
+    """Converts the sequences of one of this project's datasets."""
     sources = []
     for sequence in sequences:
         boxes = sequence.ground_truth_rect
         if len(boxes) != len(sequence):
-            raise SequenceError(f"{sequence.label}: only the first box is published; VOT needs one in every frame")
+            raise SequenceError(f"{sequence.label}: only the first box is published; VOT needs one per frame")
         frames = tuple(Path(frame).resolve() for frame in sequence.frames)
-        regions = sequence.attributes.get("polygons", boxes)  # what the box was made of, where VOT has drawn it
+        regions = sequence.attributes.get("polygons", boxes)  # the original regions of VOT's datasets
         sources.append(SourceSequence(sequence.name, frames, tuple(map(tuple, regions.tolist()))))
     return sources
 
 
 def write_sequences(sources: Iterable[SourceSequence], folder: Path) -> None:
-    """Writes the ``sequences`` folder of a workspace; ``list.txt``, which the toolkit looks for, comes last."""
+    """Writes the ``sequences`` folder of a workspace; ``list.txt`` comes last, because the toolkit looks for it."""
     sources = list(sources)
     for source in tqdm(sources, desc="sequences", unit="seq", leave=False):
         _write_sequence(source, folder / source.name)
@@ -115,7 +115,7 @@ def _place_image(source: Path, target: Path) -> None:
         return
     try:
         target.symlink_to(source)
-    except OSError:  # file systems, and Windows accounts, without links
+    except OSError:  # some file systems and Windows accounts have no symbolic links
         shutil.copyfile(source, target)
 
 

@@ -1,8 +1,8 @@
-"""A tracker that speaks the TraX protocol.
+"""Serves a tracker through the TraX protocol.
 
-One process serves any number of initialisations. Protocol messages go to its standard output, which the client reads
-line by line: a message that shares a line with something else is never seen. What the tracker prints therefore goes to
-standard error (which the toolkit keeps as the tracker's log), and its last line is ended before each message.
+One process serves any number of initialisations. Protocol messages go to standard output, which the client reads line
+by line: it misses a message that shares a line with other text. Therefore the tracker's own output goes to standard
+error (which the toolkit keeps as the tracker's log), and an unfinished line is ended before each message.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytracking.vot_integration.session import TrackerFactory, VotSession, stack
 
 
 class CompleteLines(io.TextIOBase):
-    """A stream that passes text on at once, and can end a line that was left open."""
+    """A stream that flushes after every write, and can end an unfinished line."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -34,7 +34,7 @@ class CompleteLines(io.TextIOBase):
         return len(text)
 
     def end_line(self) -> None:
-        """Writes a line break if the last text had none."""
+        """Writes a line break if the last text did not end with one."""
         if self._open:
             self.write("\n")
 
@@ -49,20 +49,20 @@ def serve(
 ) -> int:
     """Answers requests until the client quits; returns the exit code, 1 if the tracker failed.
 
-    ``create`` loads the tracker, the rest is for :class:`VotSession`.
+    ``create`` loads the tracker; the other arguments are those of :class:`VotSession`.
     """
-    faulthandler.enable()  # a crash in native code leaves its stack in the log, too
+    faulthandler.enable()  # also logs the stack of a crash in native code
     log = CompleteLines(sys.stderr)
     with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
-        # Loading comes first, so that it costs nothing in real-time experiments. But a failure to load must wait for
-        # the handshake: before it the client would only say that it cannot connect. And during it no client watches
-        # (the toolkit waits for the handshake without limit), so that a hung load has to end itself.
+        # The tracker is loaded before the handshake, so that loading costs no time in real-time experiments. A failure
+        # to load is reported after the handshake; before it, the client could only say that it cannot connect. The
+        # toolkit waits for the handshake without limit, so a load that hangs must end its own process.
         session, failure = None, None
         try:
             with stack_on_hang(timeout, give_up=True):
                 tracker = create()
             session = VotSession(tracker, conversion=conversion, repetitions=repetitions, timeout=timeout)
-        except (Exception, SystemExit) as error:  # whatever a tracker raises belongs in the log
+        except (Exception, SystemExit) as error:  # any error of a tracker goes to the log
             failure = error
         log.end_line()
         formats = [trax.Region.RECTANGLE, trax.Region.POLYGON]
@@ -95,7 +95,7 @@ def _answer_requests(server: trax.Server, session: VotSession, log: CompleteLine
 
 def _numbers(objects: list) -> list[float]:
     if len(objects) != 1:
-        raise UserError(f"asked to start on {len(objects)} objects; this tracker follows one")
+        raise UserError(f"got {len(objects)} objects to track; this tracker takes one")
     region = objects[0][0]
     if region.type == trax.Region.RECTANGLE:
         return list(region.bounds())
@@ -105,5 +105,5 @@ def _numbers(objects: list) -> list[float]:
 
 
 def _one_line(error: BaseException) -> str:
-    """TraX carries the reason in one line of the protocol."""
+    """The error as one line, as the protocol requires."""
     return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,4 +1,4 @@
-"""A tracker that is started again and again: what the TraX server and the in-process runner have in common."""
+"""Runs one tracker through many initialisations; shared by the TraX server and the in-process runner."""
 from __future__ import annotations
 
 import contextlib
@@ -16,17 +16,17 @@ from pytracking.utils.image_io import read_image
 from pytracking.vot_integration.regions import box_from_region
 
 TrackerFactory = Callable[[], BaseTracker]
-NO_SCORE = 1.0  # confidence of a tracker that does not score itself
+NO_SCORE = 1.0  # confidence for trackers without scores
 
 
 class SeedSchedule:
-    """Seeds of successive initialisations, equal in every engine and after a resumed run.
+    """Seeds of successive initialisations, the same in every engine and in resumed runs.
 
-    The toolkit starts the tracker again at the first frame for each repetition and after each failure, and names
-    neither the repetition nor the sequence. A repetition therefore begins whenever the first image comes back.
+    The toolkit initialises the tracker on the first frame for each repetition, and again after each failure, but names
+    neither the repetition nor the sequence. A repetition is therefore counted whenever the first image occurs again.
 
     Args:
-        repetitions: numbers (from 0) of those to compute, where some exist already; by default 0, 1, 2 and so on.
+        repetitions: numbers (from 0) of the repetitions to compute, if some already exist; by default 0, 1, 2, ...
     """
 
     def __init__(self, repetitions: Sequence[int] = ()) -> None:
@@ -35,9 +35,8 @@ class SeedSchedule:
         self._first_image: str | None = None
 
     def next(self, image_path: str | Path) -> int:
-        """The seed for an initialisation on this image."""
-        # Sequence and file name, but not where the workspace lies.
-        image = "/".join(Path(image_path).parts[-3:])
+        """Returns the seed for an initialisation on this image."""
+        image = "/".join(Path(image_path).parts[-3:])  # sequence and file name, without the workspace
         if self._first_image is None:
             self._first_image = image
         if image == self._first_image:
@@ -46,10 +45,10 @@ class SeedSchedule:
 
 
 class VotSession:
-    """One tracker, started many times; its network is loaded once.
+    """One tracker, initialised many times; its network is loaded once.
 
     Args:
-        conversion: how polygons become boxes; None: as the tracker's parameters say, ``vot_anno_conversion_type``.
+        conversion: of polygons to boxes; None: the tracker's parameter ``vot_anno_conversion_type``.
         repetitions: see :class:`SeedSchedule`.
         timeout, give_up, log: see :func:`stack_on_hang`, which watches every call.
     """
@@ -70,7 +69,7 @@ class VotSession:
         self._watch = lambda: stack_on_hang(timeout, give_up=give_up, log=log)
 
     def start(self, image_path: str | Path, region: Sequence[float]) -> list[float]:
-        """Starts on a region of an image; returns the box made of it."""
+        """Initialises the tracker on a region of an image; returns the region's box."""
         box = box_from_region(region, self._conversion).tolist()
         seed = self._seeds.next(image_path)
         with self._watch():
@@ -78,7 +77,7 @@ class VotSession:
         return box
 
     def follow(self, image_path: str | Path) -> tuple[list[float], float]:
-        """Box and confidence in the next image."""
+        """Tracks the target in the next image; returns its box and confidence."""
         with self._watch():
             result = self._loop.next(read_image(image_path), where=str(image_path))
         return result.box, NO_SCORE if result.score is None else result.score
@@ -88,7 +87,7 @@ class VotSession:
 def stack_on_hang(timeout: float | None, *, give_up: bool = False, log: TextIO | None = None) -> Iterator[None]:
     """Writes the stack of all threads to ``log`` or standard error if the block takes longer than ``timeout`` seconds.
 
-    ``give_up`` ends the process then, without any clean-up: nothing gentler stops native code.
+    ``give_up`` also ends the process, without clean-up: nothing else stops native code.
     """
     if timeout is None:
         yield

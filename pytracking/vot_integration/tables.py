@@ -1,4 +1,4 @@
-"""A report as a table and as a figure."""
+"""Shows a report as a table and as a figure."""
 from __future__ import annotations
 
 import math
@@ -11,8 +11,7 @@ from pytracking.analysis.tables import Number, Table
 if TYPE_CHECKING:
     from pytracking.vot_integration.report import VotReport
 
-# title, attribute of a row, decimals
-COLUMNS = (
+COLUMNS = (  # title, attribute of a row, decimals
     ("EAO", "eao", 3),
     ("A", "accuracy", 3),
     ("R", "robustness", 3),
@@ -25,7 +24,7 @@ COLUMNS = (
 
 
 def report_table(report: VotReport) -> Table:
-    """One row per tracker, under it what is missing or was changed."""
+    """One row per tracker, followed by the rows' notes."""
     table = Table(report.stack, ["tracker", *(title for title, _, _ in COLUMNS)])
     for row in report.rows:
         values = [(getattr(row, measure), decimals) for _, measure, decimals in COLUMNS]

@@ -1,4 +1,4 @@
-"""The one place that says whether the official toolkit is there, and which versions work together."""
+"""Checks that the official toolkit is installed in a version that works."""
 from __future__ import annotations
 
 import importlib
@@ -9,20 +9,20 @@ from ltr.errors import MissingPackageError
 INSTALL_HINT = "pip install 'rls-tracking[vot]' (or ./install.sh --extras vot in a checkout)"
 # 0.8 and 0.9 cannot run supervised experiments; attributee 0.1.10 breaks every command of the toolkit.
 SUPPORTED_TOOLKITS = ("0.7.3", "0.7.4")
-REPETITIONS_VARIABLE = "PYTRACKING_VOT_REPETITIONS"  # tells a TraX server which repetitions it is to compute
+REPETITIONS_VARIABLE = "PYTRACKING_VOT_REPETITIONS"  # the repetitions that a TraX server is to compute
 
 
 class ToolkitMissingError(MissingPackageError):
-    """The toolkit is absent or of a version that cannot run; the message says how to install the right one."""
+    """The toolkit is missing or its version does not work; the message says how to install the right one."""
 
 
 def require_trax() -> None:
-    """Checks that TraX can be imported, which is all that a tracker needs."""
+    """Checks that TraX can be imported; a tracker needs nothing else."""
     _require("trax")
 
 
 def require_toolkit() -> None:
-    """Checks that the toolkit is there and runs supervised experiments, or says which command installs it."""
+    """Checks that the toolkit is installed and can run supervised experiments."""
     _require("trax")
     _require("vot")
     version = metadata.version("vot-toolkit")
@@ -36,5 +36,5 @@ def require_toolkit() -> None:
 def _require(module: str) -> None:
     try:
         importlib.import_module(module)
-    except (ImportError, TypeError, OSError) as error:  # TypeError is what attributee 0.1.10 makes of it
+    except (ImportError, TypeError, OSError) as error:  # attributee 0.1.10 raises a TypeError
         raise ToolkitMissingError(f"cannot import '{module}' ({error}): {INSTALL_HINT}") from error

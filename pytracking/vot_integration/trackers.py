@@ -1,4 +1,4 @@
-"""Trackers of this project as the toolkit knows them: by one identifier, on one network."""
+"""This project's trackers in the toolkit: each has one identifier and one network."""
 from __future__ import annotations
 
 import re
@@ -12,21 +12,21 @@ from pytracking.tracker.base import BaseTracker
 
 
 class TrackerSpecError(UserError):
-    """A tracker that cannot take part; the message says why."""
+    """A tracker cannot be used; the message says why."""
 
 
 @dataclass(frozen=True)
 class TrackerSpec:
-    """A tracker, its parameters, and the network that all its results in a workspace come from."""
+    """A tracker, its parameters, and the network of all its results in a workspace."""
 
     name: str
     parameter: str
     network: str | None = None  # None: it needs none
-    other_network: bool = False  # whether the network is another than the parameters name, e.g. the bundled one
+    other_network: bool = False  # whether it is not the network that the parameters name, e.g. the bundled one
 
     @classmethod
     def parse(cls, text: str) -> TrackerSpec:
-        """Reads ``tracker/parameter[@network]`` and finds the network; TrackerSpecError if TraX cannot run it."""
+        """Parses ``tracker/parameter[@network]`` and finds the network; TrackerSpecError if it cannot run."""
         try:
             reference = TrackerReference.parse(text)
         except TrackerReferenceError as error:
@@ -36,22 +36,22 @@ class TrackerSpec:
         name, parameter, network = reference.tracker, reference.parameters, reference.network
         tracker = Tracker(name, parameter, network=network)
         if not tracker.runnable:
-            raise TrackerSpecError(f"tracker '{text}' has results here but no code, so that it cannot run")
-        pinned = tracker.weights.name
+            raise TrackerSpecError(f"tracker '{text}' has results but no code here, so it cannot run")
+        found = tracker.weights.name
         if network is not None and Path(network).parent.name:  # a path; trackers are started in another folder
-            pinned = str(tracker.weights.file.resolve())
-        return cls(name, parameter, pinned, tracker.weights.fallback)
+            found = str(tracker.weights.file.resolve())
+        return cls(name, parameter, found, tracker.weights.fallback)
 
     @property
     def label(self) -> str:
-        """What tables call it; it names the network where that is not the one of the parameters."""
+        """Its name in tables, with the network if that is not the parameters' own."""
         return f"{self.name}:{self.parameter}" + (f"@{Path(self.network).stem}" if self.other_network else "")
 
     @property
     def identifier(self) -> str:
-        """What the toolkit calls it (letters, digits, ``-`` and ``_`` only)."""
+        """Its name in the toolkit (letters, digits, ``-`` and ``_`` only)."""
         return re.sub(r"[^a-zA-Z0-9_-]", "-", self.label)
 
     def load(self) -> BaseTracker:
-        """The tracker with its network, which is the registered one even where a better one has come since."""
+        """Loads the tracker with the registered network, even if another has been installed since."""
         return Tracker(self.name, self.parameter, network=self.network).create_tracker()

@@ -1,4 +1,4 @@
-"""Workspaces of the official toolkit: configuration, trackers and sequences, written once."""
+"""Creates workspaces of the official toolkit: configuration, trackers and sequences."""
 from __future__ import annotations
 
 import configparser
@@ -20,16 +20,16 @@ from pytracking.utils.names import unknown_name_message
 from pytracking.vot_integration.sequences import SourceSequence, write_sequences
 from pytracking.vot_integration.trackers import TrackerSpec
 
-DEFAULT_TIMEOUT = 600  # seconds for one answer: a deep tracker's first frame on a busy CPU takes minutes
+DEFAULT_TIMEOUT = 600  # seconds per answer: a deep tracker's first frame on a busy CPU takes minutes
 
 
 class WorkspaceError(UserError):
-    """A workspace that cannot be made or used; the message names the folder and the remedy."""
+    """A workspace cannot be created or used; the message names the folder and the remedy."""
 
 
 @dataclass(frozen=True)
 class StackChanges:
-    """Changes to a stack, for data or computers that its own settings do not suit."""
+    """Changes to a stack whose own settings do not suit the data or the computer."""
 
     repetitions: int | None = None  # of the supervised experiments without time limit
     eao_interval: tuple[int, int] | None = None  # sequence lengths over which EAO averages
@@ -38,11 +38,11 @@ class StackChanges:
         return self.repetitions is not None or self.eao_interval is not None
 
     def applied(self, stack: dict[str, Any]) -> dict[str, Any]:
-        """The stack with the changes, which its title tells, and without a dataset to which it no longer belongs."""
+        """Returns the changed stack, with the changes in its title and without the dataset that it was made for."""
         stack = {key: value for key, value in stack.items() if key != "dataset"}
-        told = [] if self.repetitions is None else [f"{self.repetitions} repetitions"]
-        told += [] if self.eao_interval is None else ["EAO over lengths {} to {}".format(*self.eao_interval)]
-        stack["title"] = f"{stack.get('title', 'stack')}, changed: {', '.join(told)}"
+        changes = [] if self.repetitions is None else [f"{self.repetitions} repetitions"]
+        changes += [] if self.eao_interval is None else ["EAO over lengths {} to {}".format(*self.eao_interval)]
+        stack["title"] = f"{stack.get('title', 'stack')}, changed: {', '.join(changes)}"
         for experiment in stack["experiments"].values():
             if self.repetitions is not None and experiment["type"] == "supervised" and "realtime" not in experiment:
                 experiment["repetitions"] = self.repetitions
@@ -69,15 +69,15 @@ def create_workspace(
     """Writes a workspace.
 
     Args:
-        stack: a stack of the toolkit, e.g. ``vot2018/shortterm``, or the path of your own ``.yaml``.
+        stack: one of the toolkit's, e.g. ``vot2018/shortterm``, or the path of a ``.yaml`` file.
         sequences: the sequences to write; None lets the toolkit download the stack's dataset.
 
     Returns:
-        Names of the sequences left out, because the target is absent in some frames and the stack is reset-based.
+        Names of the sequences left out because the target is absent in some frames and the stack is reset-based.
     """
     folder = Path(folder).expanduser().resolve()
     if is_workspace(folder):
-        raise WorkspaceError(f"'{folder}' is a workspace already; give another folder, or --trackers alone to add some")
+        raise WorkspaceError(f"'{folder}' is already a workspace; give another folder, or just --trackers to add some")
     stack_name, definition = read_stack(stack, changes)
     left_out: list[str] = []
     if sequences is not None:
@@ -95,7 +95,7 @@ def create_workspace(
 
 
 def add_trackers(folder: str | Path, trackers: Iterable[TrackerSpec], *, timeout: int = DEFAULT_TIMEOUT) -> None:
-    """Adds entries to a workspace's ``trackers.ini``; an entry of the same name is replaced, others stay."""
+    """Adds entries to a workspace's ``trackers.ini``; entries of the same name are replaced, others are kept."""
     registry = Path(folder) / "trackers.ini"
     entries = configparser.ConfigParser()
     entries.read(registry)
@@ -109,13 +109,13 @@ def add_trackers(folder: str | Path, trackers: Iterable[TrackerSpec], *, timeout
 
 
 def _registry_entry(spec: TrackerSpec, timeout: int) -> dict[str, str]:
-    # A tenth of the time is kept for writing down where the tracker hangs, before the toolkit ends it.
+    # A tenth of the timeout remains for logging where the tracker hangs, before the toolkit ends it.
     arguments = [sys.executable, "-m", "pytracking.run_vot", spec.name, spec.parameter]
     arguments += ["--timeout", f"{0.9 * timeout:g}"]
     if spec.network is not None:
         arguments += ["--network", spec.network]
     command = subprocess.list2cmdline(arguments) if sys.platform == "win32" else shlex.join(arguments)
-    # The toolkit starts trackers in a temporary folder: every path has to be absolute.
+    # The toolkit starts trackers in a temporary folder, so every path must be absolute.
     package_root = str(Path(pytracking.__file__).resolve().parents[1])
     search_path = [package_root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     entry = {
@@ -136,7 +136,7 @@ def _registry_entry(spec: TrackerSpec, timeout: int) -> dict[str, str]:
 
 
 def registered_spec(tracker: Any) -> TrackerSpec | None:
-    """The tracker of this project that an entry of a workspace's registry means; None if it is somebody else's."""
+    """The project's tracker for an entry of a workspace's registry; None for other trackers."""
     if not tracker.metadata("tracker"):
         return None
     network = tracker.metadata("network") or None
@@ -145,7 +145,7 @@ def registered_spec(tracker: Any) -> TrackerSpec | None:
 
 
 def read_stack(name: str, changes: StackChanges | None) -> tuple[str, dict[str, Any]]:
-    """What config.yaml calls the stack (``stack.yaml`` where it is the workspace's own file), and its content."""
+    """Returns the stack's name in config.yaml (``stack.yaml`` if it is the workspace's own file) and its content."""
     import yaml
     from vot.stack import list_integrated_stacks, resolve_stack
 
@@ -157,7 +157,7 @@ def read_stack(name: str, changes: StackChanges | None) -> tuple[str, dict[str, 
     with open(path, encoding="utf-8") as stream:
         definition = yaml.safe_load(stream)
     if not isinstance(definition, dict) or not isinstance(definition.get("experiments"), dict):
-        raise WorkspaceError(f"{path}: a stack needs a map of 'experiments'")
+        raise WorkspaceError(f"{path}: a stack needs a mapping 'experiments'")
     if changes:
         return "stack.yaml", changes.applied(definition)
     return ("stack.yaml" if is_file else name), definition
@@ -171,8 +171,8 @@ def _usable(
     kept = [sequence for sequence in sequences if sequence.always_visible or not resets]
     if not kept:
         raise WorkspaceError(
-            "in every sequence the target is absent in some frames, which reset-based experiments cannot use; "
-            "take a long-term stack, e.g. vot2019/longterm"
+            "in every sequence the target is absent in some frames, which reset-based experiments do not support; "
+            "use a long-term stack, e.g. vot2019/longterm"
         )
     return kept, [sequence.name for sequence in sequences if sequence not in kept]
 
@@ -185,7 +185,7 @@ def _download(stack: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     Workspace.download_dataset(stack["dataset"], str(folder))
     if not (folder / "list.txt").is_file():
-        raise WorkspaceError(f"the download of {stack['dataset']} into '{folder}' is not complete; run it again")
+        raise WorkspaceError(f"the download of {stack['dataset']} into '{folder}' is incomplete; run it again")
 
 
 def _yaml(content: dict[str, Any]) -> str:

@@ -78,7 +78,7 @@ def test_pack(dataset: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> No
     assert main(["pack", "trackingnet", "good/default:1", "--dataset", dataset, "--output", str(output)]) == 0
     assert "3 sequences" in capsys.readouterr().out and output.exists()
     assert main(["pack", "trackingnet", "good/default", "--dataset", dataset, "--output", str(output)]) == 2
-    assert "2 runs given, takes 1 to 1" in capsys.readouterr().err
+    assert "2 runs given, 1 to 1 accepted" in capsys.readouterr().err
 
 
 def test_play_takes_the_sequence_where_trackers_differ_most(dataset: str, tmp_path: Path, capsys) -> None:

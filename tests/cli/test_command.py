@@ -47,6 +47,14 @@ def test_words_are_joined_to_trackers():
     assert join_words(["dimp", "rls_dimp/default"]) == ["dimp", "rls_dimp/default"]
 
 
+def test_the_value_of_an_option_is_not_taken_for_the_tracker():
+    for words in (["dimp", "dimp50", "--results-path", "dimp/new"], ["--results-path", "dimp/new", "dimp/dimp50"]):
+        args = command_parser("run").parse_args([*words, "--rerun"])
+        assert (args.tracker_name, args.tracker_param, args.results_path) == ("dimp", "dimp50", "dimp/new")
+    args = command_parser("run").parse_args(["--rerun", "dimp/dimp50"])
+    assert (args.tracker_name, args.tracker_param) == ("dimp", "dimp50")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_arguments_and_options_with_dashes(command):
     options = list(command_parser(command).options())
@@ -102,8 +110,10 @@ def test_near_misses_are_told(words, told, capsys):
 
 
 def test_a_folder_given_for_a_dataset_is_told(tmp_path):
-    with pytest.raises(UserError, match=f"write folder:{tmp_path}"):
-        get_dataset(str(tmp_path))
+    folder = tmp_path / "OTB100"
+    folder.mkdir()
+    with pytest.raises(UserError, match=f"write folder:{folder}"):
+        get_dataset(str(folder))
 
 
 def test_a_sequence_given_for_a_video_is_told(tmp_path):

@@ -83,7 +83,7 @@ def test_overrides_and_create_tracker_take_the_bag():
     assert tracker.tracker_class.__name__ == "ColourMean"
     assert (tracker.results_dir + "/x.txt").endswith("results/colour_mean/default/x.txt")
     assert str(tracker.segmentation_dir).endswith("segmentation/colour_mean/default")
-    with pytest.raises(UserError, match="names the network itself"):
+    with pytest.raises(UserError, match="loads its own network"):
         Tracker("colour_mean", "default", network="dimp_mobile").create_tracker()
 
 
@@ -153,7 +153,7 @@ def test_in_the_vot_toolkit(tmp_path):
 
 def test_a_name_that_exists_here_is_refused(own_folder):
     (own_folder / "tracker" / "colour_mean").rename(own_folder / "tracker" / "dimp")
-    with pytest.raises(UserError, match="tracker 'dimp' here already; rename"):
+    with pytest.raises(UserError, match="already is a tracker 'dimp'; rename"):
         tracker_names()
 
 
@@ -161,9 +161,9 @@ def test_a_name_that_exists_here_is_refused(own_folder):
     ("file", "text", "says"),
     [
         ("tracker/colour_mean/__init__.py", "", r"__init__\.py has no function get_tracker_class\(\)"),
-        ("tracker/colour_mean/__init__.py", "def get_tracker_class():\n    return 3", "the tracker's class, not 3"),
+        ("tracker/colour_mean/__init__.py", "def get_tracker_class():\n    return 3", "must return a class, not 3"),
         ("parameter/colour_mean/default.py", "params = 1", r"default\.py has no function parameters\(\)"),
-        ("parameter/colour_mean/default.py", "def parameters():\n    pass", "returns nothing"),
+        ("parameter/colour_mean/default.py", "def parameters():\n    pass", "returns None"),
     ],
 )
 def test_a_part_that_is_missing_is_named(own_folder, file, text, says):

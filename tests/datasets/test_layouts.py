@@ -230,7 +230,7 @@ def test_incomplete_download_names_what_is_missing(root: Path, lists: Path, pict
         load("dtb70", root)
     message = str(caught.value)
     assert "20 of 20 sequences are missing or incomplete" in message
-    assert "v0: 1 of 3 frames missing" in message and "(frame 3 first)" in message
+    assert "v0: 1 of 3 frames missing" in message and "(the first is 3)" in message
     assert "v1: no" in message and "... and 8 more" in message
     assert "expected layout: <video>/img/00001.jpg" in message
 

@@ -111,7 +111,7 @@ def test_a_benchmark_that_is_partly_there_says_how_to_run_on_it(tmp_path: Path, 
     monkeypatch.setenv("PYTRACKING_OTB_PATH", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="98 of 100 sequences are missing") as error:
         get_dataset("otb")
-    assert "To run on the 2 sequences that are there, write 'otb?missing=skip'" in str(error.value)
+    assert "To run on the 2 available sequences, write 'otb?missing=skip'" in str(error.value)
     with pytest.warns(UserWarning, match="otb: only 2 of 100 sequences"):
         assert get_dataset("otb?missing=skip").names == ["Bolt", "Deer"]
     with pytest.warns(UserWarning, match="otb2013: only 2 of 51"):

@@ -132,7 +132,7 @@ def test_nobody_calls_a_tracker_but_the_loop():
 def test_a_tracker_that_asks_for_the_annotation_gets_it_or_an_error(sequence):
     boxes = track_sequence(OracleTracker(TrackerParams()), sequence).boxes
     np.testing.assert_array_equal(boxes, sequence.ground_truth_rect)
-    with pytest.raises(ValueError, match="init: OracleTracker looks at the annotation"):
+    with pytest.raises(ValueError, match="init: OracleTracker needs the annotation"):
         FrameLoop(OracleTracker(TrackerParams())).start(sequence.load_frame(0), [1, 2, 3, 4], where="init")
 
 
@@ -158,14 +158,14 @@ def test_what_is_no_box_is_refused_wherever_it_is_said(sequence, box):
 
 def test_frames_are_checked_and_a_failed_start_ends_the_old_target(sequence):
     loop, image = FrameLoop(Notes()), sequence.load_frame(0)
-    with pytest.raises(RuntimeError, match="start it first"):
+    with pytest.raises(RuntimeError, match=r"start\(\) first"):
         loop.next(image)
     loop.start(image, [1, 2, 3, 4])
-    with pytest.raises(FrameError, match="frame 2 is 64x20, the first frame 64x48"):
+    with pytest.raises(FrameError, match="frame 2 is 64x20, but the first frame is 64x48"):
         loop.next(image[:20])
     with pytest.raises(FrameError, match="RGB uint8"):
         loop.next(image[..., 0])
     with pytest.raises(FrameError, match="RGB uint8"):
         loop.start(image.astype(float), [1, 2, 3, 4])
-    with pytest.raises(RuntimeError, match="start it first"):
+    with pytest.raises(RuntimeError, match=r"start\(\) first"):
         loop.next(image)

@@ -180,7 +180,7 @@ def test_weights_that_a_user_states_are_looked_for(sequences, tmp_path: Path, ca
         Tracker("dimp", "bgd", overrides={"fallback_weights": "nor_this"}).get_parameters()
     with pytest.raises(ValueError, match="two networks"):
         Tracker("dimp", "bgd", network="dimp_mobile", overrides={"weights": "dimp_mobile"}).get_parameters()
-    with pytest.raises(ValueError, match="takes no network"):
+    with pytest.raises(ValueError, match="uses no network"):
         Tracker("identity", "default", network="dimp_mobile").get_parameters()
 
 

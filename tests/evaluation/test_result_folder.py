@@ -75,7 +75,7 @@ def test_a_result_belongs_to_its_data(tmp_path, change, rerun):
     assert "6 frames 0001.png to 0006.png of 64x48 with the first box [4, 10, 20, 20]" in message
     named = {"another first box": "[7.5, 10", "another length": "7 frames", "another frame size": "64x60"}
     assert named.get(change, "0006.bmp") in message
-    assert "--overwrite" in message and "--runid" in message
+    assert "--overwrite" in message and "--run-id" in message
     assert files() == before, "the folder is left as it is"
 
     report = run([other], overwrite=True)
@@ -91,7 +91,7 @@ def test_frames_between_the_first_and_the_last_count(tmp_path):
     sequence = write_sequence(tmp_path / "mine", "one")
     run([sequence])
     frames = [frame.replace("0003", "0003b") for frame in sequence.frames]
-    with pytest.raises(ChangedRunError, match="names of the frames between differ"):
+    with pytest.raises(ChangedRunError, match="frames in between have other names"):
         run([Sequence("one", frames, "test", sequence.ground_truth_rect)])
 
 
@@ -128,7 +128,7 @@ def test_results_of_nobody_knows_what_are_not_adopted(sequences, damage, rerun):
         record.write_text({"corrupt record": '{"tracker": "iden', "another kind of record": "[1, 2]"}.get(damage, ""))
         _ = damage == "no record" and record.unlink()
     before = files()
-    with pytest.raises(ChangedRunError, match="what made them is unknown|nothing says which data"):
+    with pytest.raises(ChangedRunError, match="their settings are unknown|settings of this result are not on record"):
         run(sequences, rerun=rerun)
     assert files() == before
     assert is_complete(folder(), "one", 6), "it can still be analysed"
@@ -142,14 +142,14 @@ def test_rerun_with_a_changed_parameter_deletes_nothing(sequences):
     before, changed = files(), {"seconds_per_frame": 0.001}
     with pytest.raises(ChangedRunError, match="seconds_per_frame: 0.0 before, 0.001 now") as error:
         run(sequences[:1], rerun=True, overrides=changed)
-    assert "one, three, two (3 in all, 2 of sequences that this run does not compute)" in str(error.value)
-    assert "--runid" in str(error.value) and "--overwrite" in str(error.value)
+    assert "one, three, two (3 in total, 2 for sequences that this run does not compute)" in str(error.value)
+    assert "--run-id" in str(error.value) and "--overwrite" in str(error.value)
     assert files() == before
     assert run(sequences).kept == 3
 
     report = run(sequences[:1], overwrite=True, overrides=changed)
     assert report.computed == 1
-    assert "one, three, two (3 in all)" in report.summary()
+    assert "one, three, two (3 in total)" in report.summary()
     (moved,) = (folder() / "replaced").iterdir()
     now = files()
     assert {name: now[f"replaced/{moved.name}/{name}"] for name in before} == before
@@ -190,7 +190,7 @@ def test_what_became_somebody_elses_meanwhile_is_not_touched(tmp_path, sequences
         record = read_record(folder())
         record["parameters"]["seconds_per_frame"] = 1.0
         (folder() / RECORD_NAME).write_text(json.dumps(record))
-        with pytest.raises(ChangedRunError, match="not this run's any more"):
+        with pytest.raises(ChangedRunError, match="no longer belongs to this run"):
             store_result(folder(), sequences[1], ours.settings, output_of(2, 9), 1.0, replace=False)
         assert files() == before
 
@@ -202,7 +202,7 @@ def test_a_folder_in_use_is_not_given_to_other_settings_even_without_results(seq
         with FolderRun(tracker, sequences):
             pass  # the same settings are welcome
         for overwrite in (False, True):
-            with pytest.raises(ChangedRunError, match="another run is at work"):
+            with pytest.raises(ChangedRunError, match="another run with other settings is using"):
                 FolderRun(other, sequences, overwrite=overwrite).__enter__()
         assert read_record(folder())["parameters"]["seconds_per_frame"] == 0.0
     with FolderRun(other, sequences):

@@ -126,7 +126,7 @@ def test_a_deleted_result_folder_fails_its_sequences_with_the_reason(sequences, 
     monkeypatch.setattr(RandomWalk, "track", deleting)
     report = run_dataset(sequences, [tracker], progress=False)
     assert report.computed + len(report.failures) == 3 and report.failures
-    assert "not this run's any more" in report.failures[0].message
+    assert "no longer belongs to this run" in report.failures[0].message
 
 
 def test_a_folder_that_cannot_be_made_names_itself(tmp_path):

@@ -123,7 +123,7 @@ def test_interrupt_keeps_what_is_done(video, results, monkeypatch, capsys):
         (["{video}", *BOX, "--box_at", "1", "1", "1", "9", "9"], "after the first frame, 1"),
         (["{video}", *BOX, "--remove_at", "4", "2"], "no target 2 before frame 4"),
         (["{video}", *BOX, "--set", "colour"], "expected NAME=VALUE"),
-        (["{video}", *BOX, "--network", "dimp_mobile"], "takes no network"),
+        (["{video}", *BOX, "--network", "dimp_mobile"], "uses no network"),
     ],
 )
 def test_wrong_input_is_named(arguments, message, video, tmp_path, results, capsys):
@@ -174,7 +174,7 @@ def test_streams_and_cameras_that_do_not_answer(capsys):
 def test_without_a_screen_and_without_flags_the_boxes_are_kept(video, results, capsys):
     assert run(video, *BOX) == 0
     assert len(read_boxes(results / "identity" / "default" / "videos" / "clip.txt")) == 12
-    assert "--save_results" in capsys.readouterr().err
+    assert "--save-results" in capsys.readouterr().err
 
 
 def interrupt_after(monkeypatch, frames: int) -> None:

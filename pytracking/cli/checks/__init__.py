@@ -1,4 +1,4 @@
-"""The checks of ``pytracking doctor``; each one does what a command will do."""
+"""The checks of ``pytracking doctor``, each by a real operation."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Threads, engine and accelerators, each checked by a real operation."""
+"""Checks threads, engine and accelerators."""
 from __future__ import annotations
 
 import time
@@ -12,32 +12,32 @@ from pytracking.utils.threads import available_cores, most_threads
 
 TRACKER = "rls_dimp/default"
 FRAMES = 3
-TOLERANCE = 1e-2  # of an accelerator's product against the CPU's, relative: TF32 keeps ten bits
+TOLERANCE = 1e-2  # relative difference between an accelerator's result and the CPU's: TF32 keeps ten bits
 
 
 def findings() -> Iterator[Finding]:
     """Threads, accelerators, and a tracker on its engine."""
     cores, threads = available_cores(), most_threads()
-    yield Finding(True, "threads", f"{threads} of {cores} cores in each process (--cpu-threads changes it)")
+    yield Finding(True, "threads", f"{threads} of {cores} cores per process (--cpu-threads changes it)")
     yield from accelerators()
     yield tracking()
 
 
 def accelerators() -> Iterator[Finding]:
-    """A convolution on every accelerator that torch sees, compared with the CPU's."""
+    """Tries a convolution on every accelerator that torch finds."""
     import torch
 
     names = [f"cuda:{number}" for number in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     if torch.backends.mps.is_available():
         names.append("mps")
     if not names:
-        yield Finding(None, "GPU", "torch sees none")
+        yield Finding(None, "GPU", "torch finds none")
     for name in names:
         yield try_device(name)
 
 
 def try_device(name: str) -> Finding:
-    """A convolution on a device, compared with the CPU's."""
+    """Compares a convolution on a device with the CPU's."""
     import torch
     import torch.nn.functional as F
 
@@ -46,16 +46,16 @@ def try_device(name: str) -> Finding:
     try:
         result = F.conv2d(image.to(name), weight.to(name)).cpu()
     except (RuntimeError, AssertionError) as error:  # no kernel for this GPU, no memory left, a driver too old
-        first = str(error).splitlines()[0]
-        return Finding(False, name, f"a convolution fails: {first}", "a torch that fits the driver, or --device cpu")
+        reason = str(error).splitlines()[0]
+        return Finding(False, name, f"a convolution fails: {reason}", "a torch that fits the driver, or --device cpu")
     worst = float((result - expected).abs().max() / expected.abs().max())
     if worst > TOLERANCE:
-        return Finding(False, name, f"a convolution is {worst:.1e} from the CPU's", "--device cpu")
-    return Finding(True, name, f"a convolution ran and is right to {worst:.0e}")
+        return Finding(False, name, f"a convolution differs from the CPU's by {worst:.1e}", "--device cpu")
+    return Finding(True, name, f"a convolution equals the CPU's to {worst:.0e}")
 
 
 def tracking(tracker_name: str = TRACKER) -> Finding:
-    """A tracker on a moving square: network, engine and learner as in a run."""
+    """Tracks a moving square, with network, engine and learner as in a run."""
     import pytracking
 
     frames = list(_moving_square())
@@ -66,12 +66,12 @@ def tracking(tracker_name: str = TRACKER) -> Finding:
             tracker.init(frames[0], (140, 100, 40, 40))
             start = time.perf_counter()
             boxes = [tracker.update(frame)["target_bbox"] for frame in frames[1:]]
-    except Exception as error:  # whatever it is, it would stop a run as well
+    except Exception as error:  # any error here would also stop a run
         return Finding(False, tracker_name, f"does not track: {type(error).__name__}: {error}", "please report it")
     rate = len(boxes) / (time.perf_counter() - start)
     used = ", ".join(f"{key} {value}" for key, value in tracker.computing.items())
     if not np.isfinite(boxes).all():
-        return Finding(False, tracker_name, f"gives boxes that are not numbers ({used})", "--engine torch")
+        return Finding(False, tracker_name, f"returns boxes that are not finite ({used})", "--engine torch")
     return Finding(True, tracker_name, f"tracked {len(boxes)} frames at {rate:.0f} frames/s (warming up); {used}")
 
 

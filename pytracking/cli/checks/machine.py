@@ -1,4 +1,4 @@
-"""Writing, free space, codecs and the browser, each tried out."""
+"""Checks folders, free space, video codecs and the browser."""
 from __future__ import annotations
 
 import os
@@ -18,7 +18,7 @@ FRAMES = 5
 
 
 def folders(enough: int = ENOUGH) -> Iterator[Finding]:
-    """Whether the folders of results, networks, plots and caches take a file, and the room that is left."""
+    """Checks that the folders of results, networks, plots and caches are writable, and their free space."""
     settings = env_settings()
     for key in ("results_path", "network_path", "result_plot_path", "cache_path"):
         path, remedy = getattr(settings, key), how_to_set(key).replace("\n", " ")
@@ -28,19 +28,19 @@ def folders(enough: int = ENOUGH) -> Iterator[Finding]:
             yield Finding(False if needed else None, key, f"cannot be written: {problem}", remedy if needed else "")
             continue
         free = shutil.disk_usage(_existing(path)).free
-        state = f"{path}{'' if path.is_dir() else ' (made when needed)'}, {free / 2**30:.1f} GiB free"
-        yield Finding(free > enough, key, state, "" if free > enough else f"make room, or {remedy}")
+        state = f"{path}{'' if path.is_dir() else ' (created when needed)'}, {free / 2**30:.1f} GiB free"
+        yield Finding(free > enough, key, state, "" if free > enough else f"free some space, or {remedy}")
 
 
 def why_not_writable(folder: Path) -> str | None:
-    """Tries to write a file where the folder is, or would be made; None if that works. Nothing stays."""
-    place = _existing(folder)
+    """Tries to write a temporary file to the folder, or to where it would be created; returns the error or None."""
+    existing = _existing(folder)
     try:
-        with tempfile.TemporaryFile(dir=place) as file:
-            file.write(b"0" * 4096)  # a full disk can still make an empty file
+        with tempfile.TemporaryFile(dir=existing) as file:
+            file.write(b"0" * 4096)  # a full disk can still hold an empty file
             file.flush()
     except OSError as error:
-        return f"{place}: {error.strerror or error}"
+        return f"{existing}: {error.strerror or error}"
     return None
 
 
@@ -50,7 +50,7 @@ def _existing(folder: Path) -> Path:
 
 
 def video() -> Iterator[Finding]:
-    """A short video written and read again, with the codec that browsers play and with OpenCV's."""
+    """Writes and reads short videos, in the format for browsers and in OpenCV's, and looks for a browser."""
     from pytracking.utils.video_writer import browser_suffix
 
     for suffix in dict.fromkeys((browser_suffix(), ".mp4", ".avi")):
@@ -61,20 +61,20 @@ def video() -> Iterator[Finding]:
 
 
 def round_trip(suffix: str) -> Finding:
-    """A few frames written to a file of this kind and read again."""
+    """Writes a few frames to a file with this suffix and reads them back."""
     from pytracking.utils.video_writer import VideoWriter
     from pytracking.video.sources import open_source
 
     subject = f"video {suffix}"
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"try{suffix}"
+        path = Path(folder) / f"test{suffix}"
         try:
             with VideoWriter(path, 25.0) as writer:
                 for number in range(FRAMES):
                     writer.write(np.full((64, 64, 3), 40 * number, np.uint8))
             with open_source(str(path)) as source:
-                seen = sum(1 for _ in source)
-        except Exception as error:  # each codec library has errors of its own
+                count = sum(1 for _ in source)
+        except Exception as error:  # each codec library raises its own errors
             return Finding(False, subject, f"{type(error).__name__}: {error}", "pip install 'rls-tracking[video]'")
-    wrong = f"{seen} of {FRAMES} frames came back"
-    return Finding(seen == FRAMES, subject, "written and read again" if seen == FRAMES else wrong)
+    incomplete = f"{count} of {FRAMES} frames could be read back"
+    return Finding(count == FRAMES, subject, "written and read back" if count == FRAMES else incomplete)

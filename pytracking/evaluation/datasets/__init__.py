@@ -1,4 +1,4 @@
-"""Datasets by name: :func:`get_dataset`; one loader module per layout, listed in :mod:`.registry`."""
+"""Loads datasets by name with :func:`get_dataset`; one loader module per layout, listed in :mod:`.registry`."""
 from pytracking.evaluation.datasets.registry import dataset_names, get_dataset
 from pytracking.utils.upstream import upstream_names
 

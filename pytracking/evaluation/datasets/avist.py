@@ -1,4 +1,4 @@
-"""AVisT: 120 videos with poor visibility; its folder names them."""
+"""AVisT: 120 videos with poor visibility; the sequence names are read from its folder."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -13,7 +13,7 @@ LAYOUT = (
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All sequences; a target counts as visible where neither of its two flags is set."""
+    """Loads all sequences; the target is visible if neither of its two flags is set."""
 
     def build(name: str) -> Sequence:
         flags = tuple(root / kind / f"{name}_{kind}.txt" for kind in ("full_occlusion", "out_of_view"))

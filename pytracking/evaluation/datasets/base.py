@@ -1,7 +1,7 @@
-"""What the loaders of public benchmarks share: sequence lists, frame folders, number files and errors.
+"""Shared by the loaders of public benchmarks: sequence lists, frame folders, number files and errors.
 
-The lists in ``lists/`` name the sequences of each benchmark; frames are found by listing the benchmark's own folders,
-so zero padding and image format need not be listed.
+The lists in ``lists/`` name the sequences of each benchmark. Frames are found by listing the benchmark's own folders,
+so zero padding and image format need not be known.
 """
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from pytracking.evaluation.sequence import Sequence, SequenceError, SequenceList
 from pytracking.utils.names import shortened
 
 LISTS = Path(__file__).with_name("lists")
-SHOWN_PROBLEMS = 12  # of an incomplete download; the rest is counted
-ROWS_SHORT_ALLOWED = 2  # some benchmarks annotate a frame or two less than they ship
+SHOWN_PROBLEMS = 12  # of an incomplete download; the others are only counted
+ROWS_SHORT_ALLOWED = 2  # some benchmarks leave the last one or two frames without a box
 
 Item = TypeVar("Item")
 
 
 class IncompleteDatasetError(UserError, FileNotFoundError):
-    """A download that lacks sequences; the message names them and shows the layout that was expected.
+    """A download lacks sequences; the message names them and shows the expected layout.
 
-    The ``present`` ones can still be used; ``expected`` is how many there should be.
+    The ``present`` sequences can still be used; ``expected`` is how many there should be.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class IncompleteDatasetError(UserError, FileNotFoundError):
         self.expected = expected
         remedy = ""
         if self.present:
-            remedy = f"\nTo run on the {len(self.present)} sequences that are there, write '{dataset}?missing=skip'"
+            remedy = f"\nTo run on the {len(self.present)} available sequences, write '{dataset}?missing=skip'"
         super().__init__(f"dataset '{dataset}'{message}\nexpected layout: {layout}{remedy}")
 
 
 class MissingPartError(LookupError):
-    """One sequence that cannot be loaded; collected into an IncompleteDatasetError."""
+    """One sequence cannot be loaded; collected into an IncompleteDatasetError."""
 
 
 def read_names(name: str) -> list[str]:
@@ -62,7 +62,7 @@ def read_table(name: str) -> list[dict[str, str]]:
 def build_all(
     dataset: str, root: Path | None, layout: str, items: Iterable[Item], build: Callable[[Item], Sequence]
 ) -> SequenceList:
-    """Builds a sequence from each of ``items``, or raises one error that names all that are missing."""
+    """Builds a sequence from each of ``items``, or raises one error that lists all missing ones."""
     if root is None or not root.is_dir():
         raise IncompleteDatasetError(dataset, f": the folder '{root}' does not exist", layout)
     sequences, problems, count = SequenceList(), [], 0
@@ -74,14 +74,14 @@ def build_all(
         except (MissingPartError, SequenceError) as error:
             problems.append(str(error))
     if problems or not count:
-        shown = "\n  ".join(shortened(problems, SHOWN_PROBLEMS)) or "no sequence at all"
+        shown = "\n  ".join(shortened(problems, SHOWN_PROBLEMS)) or "no sequences found"
         message = f" in '{root}': {len(problems)} of {count} sequences are missing or incomplete:\n  {shown}"
         raise IncompleteDatasetError(dataset, message, layout, sequences, count)
     return sequences
 
 
 def first_existing(name: str, *candidates: Path) -> Path:
-    """The first path that exists; MissingPartError names the sequence and the path otherwise."""
+    """Returns the first path that exists; raises a MissingPartError if none does."""
     for path in candidates:
         if path.exists():
             return path
@@ -89,7 +89,7 @@ def first_existing(name: str, *candidates: Path) -> Path:
 
 
 def frames_of(name: str, folder: Path, first: int | None = None, count: int | None = None) -> list[str]:
-    """Paths of numbered frames, found by listing the folder: ``count`` of them from number ``first`` on, or all."""
+    """Lists the numbered frames in a folder: ``count`` of them starting at number ``first``, or all."""
     images = _list_images(str(folder))
     if not images:
         raise MissingPartError(f"{name}: no images in {folder}")
@@ -97,15 +97,15 @@ def frames_of(name: str, folder: Path, first: int | None = None, count: int | No
     wanted = numbers if count is None else range(numbers[0] if first is None else first, 1 << 62)[:count]
     absent = [number for number in wanted if number not in images]
     if absent or not wanted:
-        detail = f"frame {absent[0]} first" if absent else f"none from number {first} on"
+        detail = f"the first is {absent[0]}" if absent else f"none from number {first} on"
         raise MissingPartError(f"{name}: {len(absent)} of {len(wanted)} frames missing in {folder} ({detail})")
     prefix = os.path.join(folder, "")
     return [prefix + images[number] for number in wanted]
 
 
-@lru_cache(maxsize=4)  # clips of one video follow each other
+@lru_cache(maxsize=4)  # consecutive clips of one video share a folder
 def _list_images(folder: str) -> dict[int, str]:
-    """Frame number -> file name; the number is the last run of digits in the name."""
+    """Maps frame numbers to file names; the number is the last group of digits in the name."""
     if not os.path.isdir(folder):
         return {}
     images = {}
@@ -123,13 +123,13 @@ def annotated(
     name: str, dataset: str, annotation: Path, images: Path, first: int | None = None, last: int | None = None, *,
     skip: int = 0, prefix: str = "", flags: tuple[Path, Path] | None = None, **facts: Any,
 ) -> Sequence:  # fmt: skip
-    """A sequence of a file of boxes and a folder of frames: one frame per box, from number ``first`` on.
+    """Builds a sequence from a file of boxes and a folder of frames: one frame per box, starting at number ``first``.
 
     Args:
-        last: number of the last frame; further boxes are left out, and too few of them are an error.
-        skip: frames at the start without a target.
+        last: number of the last frame; boxes beyond it are dropped, too few boxes are an error.
+        skip: number of frames without a target at the start.
         prefix: of the sequence's name.
-        flags: files with 0 or 1 per frame: full occlusion, out of view. The target is visible where neither is set.
+        flags: files with 0 or 1 per frame: full occlusion, out of view. The target is visible if neither is set.
         facts: further arguments of :class:`Sequence`.
     """
     boxes = read_numbers(first_existing(name, annotation), 4)
@@ -149,9 +149,9 @@ def annotated(
 
 
 def read_numbers(path: Path, columns: int | tuple[int, ...]) -> np.ndarray:
-    """Numbers of a text file (commas, tabs, semicolons or spaces between them), as float64 (n, columns).
+    """Reads numbers separated by commas, tabs, semicolons or spaces from a text file, as float64 (n, columns).
 
-    A MissingPartError says that there is no such file, a SequenceError which line has another number of numbers.
+    Raises a MissingPartError if there is no such file, and a SequenceError that names a line with a different count.
     """
     try:
         return parse_table(path.read_bytes(), path, columns)
@@ -162,7 +162,7 @@ def read_numbers(path: Path, columns: int | tuple[int, ...]) -> np.ndarray:
 
 
 def read_regions(path: Path, origin: int = 0) -> list[tuple[float, ...]]:
-    """VOT's regions, counted from 0: per line a box or a polygon's corners; a SequenceError names other lines."""
+    """Reads VOT's regions, one box or polygon per line, as pixels counted from 0; a SequenceError names a bad line."""
     regions = []
     try:
         for number, row in numbered_rows(path.read_bytes(), path):
@@ -177,7 +177,7 @@ def read_regions(path: Path, origin: int = 0) -> list[tuple[float, ...]]:
 
 
 def read_flags(path: Path) -> np.ndarray:
-    """0/1 flags of a text file, however they are laid out, as a bool array (n,)."""
+    """Reads 0/1 flags from a text file, in rows or columns, as bool (n,)."""
     try:
         words = path.read_text(encoding="utf-8-sig").replace(",", " ").split()
     except OSError as error:
@@ -189,5 +189,5 @@ def read_flags(path: Path) -> np.ndarray:
 
 
 def challenges(attributes: str) -> dict[str, list[str]]:
-    """``"IV SV OCC"`` of a list as a sequence's attributes."""
+    """Converts a list's ``"IV SV OCC"`` to a sequence's attributes."""
     return {"challenges": attributes.split()}

@@ -1,4 +1,4 @@
-"""The demo dataset: rendered on first use into the cache folder, the same pixels on every machine.
+"""The demo dataset: rendered into the cache folder on first use, with the same pixels on every machine.
 
 ``digests.json`` holds the SHA-256 of each sequence's pixels and boxes; a rendering that differs is refused.
 """
@@ -32,7 +32,7 @@ class DemoRenderError(UserError):
 
 
 def load(root: Path | None = None, variant: str | None = None) -> SequenceList:
-    """All demo sequences, or the one that is called ``variant``; ``root`` is by default the cache folder."""
+    """Loads all demo sequences, or the one called ``variant``; ``root`` defaults to the cache folder."""
     chosen = [scenario for scenario in SCENARIOS if variant in (None, scenario.name)]
     if not chosen:
         raise UserError(unknown_name_message("demo sequence", variant, [scenario.name for scenario in SCENARIOS]))
@@ -46,12 +46,12 @@ def load(root: Path | None = None, variant: str | None = None) -> SequenceList:
 
 
 def _folder(scenario: Scenario, root: Path | None) -> Path:
-    # The version in the name keeps renderings of another state of the code apart.
+    # The version keeps renderings by different versions of the code apart.
     return (root or env_settings().cache_path) / f"demo-{version()}" / scenario.name
 
 
 def _render_to_disk(scenario: Scenario, root: Path | None, bar: tqdm) -> None:
-    """Renders into a temporary folder, which gets its name when it is complete."""
+    """Renders into a temporary folder, which is renamed when it is complete."""
     final = _folder(scenario, root)
     final.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{scenario.name}~", dir=final.parent))
@@ -65,15 +65,15 @@ def _render_to_disk(scenario: Scenario, root: Path | None, bar: tqdm) -> None:
             bar.update()
         if digest.hexdigest() != reference_digests()[scenario.name]:
             raise DemoRenderError(
-                f"demo sequence '{scenario.name}' came out with other pixels than the reference; please report your "
-                f"platform and numpy {np.__version__}"
+                f"the pixels of demo sequence '{scenario.name}' differ from the reference; please report your platform "
+                f"and numpy {np.__version__}"
             )
         (work / "groundtruth_rect.txt").write_text("\n".join(boxes) + "\n")
         (work / "visible_percent.txt").write_text("\n".join(visible) + "\n")
         try:
             os.rename(work, final)
         except OSError:
-            if not final.is_dir():  # otherwise another process was faster, with the same pixels
+            if not final.is_dir():  # otherwise another process has rendered the same pixels
                 raise
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -10,7 +10,7 @@ LAYOUT = "<video>/img/00001.jpg ... and <video>/groundtruth_rect.txt"
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All 70 sequences, named ``dtb70_<video>``: several have the same name as a video of OTB."""
+    """Loads all 70 sequences, named ``dtb70_<video>`` because several videos have the same name as one of OTB."""
 
     def build(video: str) -> Sequence:
         folder = root / video

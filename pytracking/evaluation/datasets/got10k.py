@@ -1,4 +1,4 @@
-"""GOT-10k: the test and validation sets, and the part of the training set that DiMP was validated on."""
+"""GOT-10k: the test and validation sets, and the part of the training set that was used to validate DiMP."""
 from __future__ import annotations
 
 import re
@@ -14,7 +14,7 @@ SEQUENCES = 180  # in the test set, and in the validation set
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """The sequences of variant "test" (first boxes only), "val" or "ltrval" (1401 sequences of the training set)."""
+    """Loads variant "test" (first boxes only), "val" or "ltrval" (1401 sequences of the training set)."""
     folder = "train" if variant == "ltrval" else variant
     dataset, layout = f"got10k_{variant}", LAYOUT.format(folder=folder)
     home = root / folder if root else None
@@ -23,7 +23,7 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
 
 def _names(home: Path | None, variant: str | None) -> list[str]:
     if variant == "ltrval":
-        lines = [int(line) for line in base.read_names("got10k_ltrval")]  # 0-based, of the training set's own list
+        lines = [int(line) for line in base.read_names("got10k_ltrval")]  # 0-based line in the training set's own list
         own_list = home / "list.txt" if home else None
         names = own_list.read_text(encoding="utf-8").split() if own_list and own_list.is_file() else []
         return [names[line] if line < len(names) else f"GOT-10k_Train_{line + 1:06d}" for line in lines]
@@ -35,11 +35,11 @@ def _build(folder: Path) -> Sequence:
     annotation = base.first_existing(name, folder / "groundtruth.txt")
     boxes = base.read_numbers(annotation, 4)
     frames = base.frames_of(name, folder, count=len(boxes) if len(boxes) > 1 else None)
-    absent = folder / "absence.label"
+    absence, cover = folder / "absence.label", folder / "cover.label"
     facts = _meta(folder / "meta_info.ini")
-    if (folder / "cover.label").exists() and len(boxes) > 1:
-        facts["cover"] = base.read_numbers(folder / "cover.label", 1)[:, 0]  # 0 (hidden) ... 8 (seen completely)
-    visible = ~base.read_flags(absent) if absent.exists() and len(boxes) > 1 else None
+    if cover.exists() and len(boxes) > 1:
+        facts["cover"] = base.read_numbers(cover, 1)[:, 0]  # 0 (hidden) ... 8 (completely visible)
+    visible = ~base.read_flags(absence) if absence.exists() and len(boxes) > 1 else None
     return Sequence(
         name,
         frames,
@@ -53,7 +53,7 @@ def _build(folder: Path) -> Sequence:
 
 
 def _meta(path: Path) -> dict[str, object]:
-    """What the evaluator needs of a sequence's description: the image size, and the class for tables."""
+    """Reads the image size and the object class from a sequence's description."""
     if not path.exists():
         return {}
     text = path.read_text(encoding="utf-8")

@@ -6,12 +6,13 @@ from pathlib import Path
 from pytracking.evaluation.datasets import base
 from pytracking.evaluation.sequence import Sequence, SequenceList
 
-LAYOUT = "<class>/<class>-<n>/img/00000001.jpg ..., and groundtruth.txt, full_occlusion.txt, out_of_view.txt beside img"
+LAYOUT = "<class>/<class>-<n>/ with img/00000001.jpg ..., groundtruth.txt, full_occlusion.txt and out_of_view.txt"
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All 280 sequences, or the variant "extension", whose list is the folder's own; a target counts as visible where
-    neither of its two flags is set.
+    """Loads all 280 sequences, or variant "extension", whose sequences are listed from its folder.
+
+    The target is visible if neither of its two flags is set.
     """
     dataset = "lasot_extension_subset" if variant == "extension" else "lasot"
 

@@ -10,7 +10,7 @@ LAYOUT = "sequences/<video>/00001.jpg ... (30 fps) and anno/nfs_<video>.txt (x y
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All 100 sequences, named ``nfs_<video>``."""
+    """Loads all 100 sequences, named ``nfs_<video>``."""
 
     def build(row: dict[str, str]) -> Sequence:
         video, last = row["name"], int(row["last"])

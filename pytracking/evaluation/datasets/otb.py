@@ -1,6 +1,6 @@
-"""OTB-2015 (100 targets in 98 videos) and two parts of it: OTB-2013 (51 targets) and TB-50 (50 targets).
+"""OTB-2015 (100 targets in 98 videos) and two subsets: OTB-2013 (51 targets) and TB-50 (50 targets).
 
-Boxes are taken as published (1-based), as pytracking takes them: its published results fit these boxes.
+Boxes are used as published (1-based), as in pytracking, whose published results are relative to these boxes.
 """
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ LAYOUT = "<video>/img/0001.jpg ... and <video>/groundtruth_rect.txt (Jogging, Sk
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All 100 sequences, or those of variant "otb2013" or "otb50".
+    """Loads all 100 sequences, or those of variant "otb2013" or "otb50".
 
-    Two targets of one video share its frames; David is annotated from frame 300 on.
+    Two targets in one video share its frames. The annotation of David starts at frame 300.
     """
     rows = base.read_table("otb")
     if variant is not None:

@@ -1,4 +1,4 @@
-"""OxUvA: long videos with a label every 30 frames or so, and labels that say "absent"."""
+"""OxUvA: long videos with a label about every 30 frames; labels may say that the target is absent."""
 from __future__ import annotations
 
 import csv
@@ -19,10 +19,10 @@ Label = tuple[int, bool, list[float]]  # frame number, present, [xmin, xmax, ymi
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All tracks of variant "dev" or "test".
+    """Loads all tracks of variant "dev" or "test".
 
-    A track is called ``<video>_<object>_frames[<first>:<end>]``. Boxes are NaN where there is no label or the label
-    says absent; ``attributes`` holds ``label_frames`` (0-based from the first frame) and ``label_present``.
+    A track is called ``<video>_<object>_frames[<first>:<end>]``. Boxes are NaN in frames without a label or with the
+    label "absent"; ``attributes`` holds ``label_frames`` (0-based from the first frame) and ``label_present``.
     """
     split = variant or "dev"
     layout = LAYOUT.format(split=split)

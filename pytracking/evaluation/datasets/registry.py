@@ -1,8 +1,8 @@
-"""Which module loads which dataset, and the environment key of its folder.
+"""The table of datasets: the module that loads each, and the environment key of its folder.
 
-A loader module has ``load(root: Path | None, variant: str | None) -> SequenceList``; it is imported when asked for.
-Options follow the name: ``folder:PATH?origin=1`` (annotations count pixels from 1), ``otb?missing=skip`` (the sequences
-that an incomplete download has).
+A loader module has ``load(root: Path | None, variant: str | None) -> SequenceList``; it is imported on demand. Options
+follow the name: ``folder:PATH?origin=1`` (annotations count pixels from 1), ``otb?missing=skip`` (use the available
+sequences of an incomplete download).
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DatasetEntry:
 
     module: str  # module in pytracking/evaluation/datasets
     path_key: str | None = None  # environment key of its folder; None: the loader needs no folder
-    variant: str | None = None  # which part of the folder, handed to the loader
+    variant: str | None = None  # part of the dataset, passed to the loader
 
 
 DATASETS: dict[str, DatasetEntry] = {
@@ -51,7 +51,7 @@ DATASETS: dict[str, DatasetEntry] = {
     "oxuva": DatasetEntry("oxuva", "oxuva_path", "dev"),
     "oxuva_dev": DatasetEntry("oxuva", "oxuva_path", "dev"),
     "oxuva_test": DatasetEntry("oxuva", "oxuva_path", "test"),
-    "vot": DatasetEntry("vot", "vot_path", "vot"),  # as pytracking: the videos of 2018, named without the year
+    "vot": DatasetEntry("vot", "vot_path", "vot"),  # as in pytracking: the videos of 2018, named without the year
     "vot16": DatasetEntry("vot", "vot16_path", "vot16"),
     "vot17": DatasetEntry("vot", "vot17_path", "vot17"),
     "vot18": DatasetEntry("vot", "vot18_path", "vot18"),
@@ -61,16 +61,16 @@ FOLDER_PREFIX = "folder:"
 
 
 def dataset_names() -> list[str]:
-    """Every name that :func:`get_dataset` takes, apart from ``folder:PATH``."""
+    """Every name that :func:`get_dataset` accepts, except ``folder:PATH``."""
     return sorted(DATASETS)
 
 
 def get_dataset(*names: str) -> SequenceList:
-    """Sequences of one or more datasets, in order.
+    """Loads the sequences of one or more datasets, in order.
 
     Names are registered ones, or ``folder:PATH`` for any folder of sequences in the OTB layout; options may follow
-    (``folder:PATH?origin=1``, ``otb?missing=skip``). A UserError lists the known names, a MissingPathError says that a
-    folder is not set, an IncompleteDatasetError which sequences are missing.
+    (``folder:PATH?origin=1``, ``otb?missing=skip``). Raises a UserError for an unknown name, a MissingPathError if a
+    dataset's folder is not set, and an IncompleteDatasetError if sequences are missing.
     """
     sequences = SequenceList()
     for name in names:
@@ -79,7 +79,7 @@ def get_dataset(*names: str) -> SequenceList:
 
 
 def split_options(text: str) -> tuple[str, dict[str, str]]:
-    """``NAME?key=value&key=value`` as the name and its options."""
+    """Splits ``NAME?key=value&key=value`` into the name and its options."""
     match = re.fullmatch(r"(?P<name>.+?)(?:\?(?P<options>\w+=[^?&/]*(?:&\w+=[^?&/]*)*))?", text)
     pairs = match["options"].split("&") if match and match["options"] else []
     return (match["name"] if match else text), dict(pair.split("=") for pair in pairs)
@@ -88,12 +88,11 @@ def split_options(text: str) -> tuple[str, dict[str, str]]:
 def _load(text: str) -> SequenceList:
     name, options = split_options(text)
     is_folder = name.startswith(FOLDER_PREFIX)
-    name = name if is_folder else name.lower()
-    entry = DATASETS.get(name)
+    entry = DATASETS.get(name.lower())
     if entry is None and not is_folder:
         if os.path.isdir(os.path.expanduser(name)):
             raise UserError(f"'{text}' is a folder, not the name of a dataset; write {FOLDER_PREFIX}{text}")
-        raise UserError(unknown_name_message("dataset", name, [*dataset_names(), FOLDER_PREFIX + "PATH"]))
+        raise UserError(unknown_name_message("dataset", name.lower(), [*dataset_names(), FOLDER_PREFIX + "PATH"]))
     unknown = set(options) - {"origin" if is_folder else "missing"}
     if unknown or options.get("missing", "skip") != "skip":
         known = f"{FOLDER_PREFIX}PATH?origin=1" if is_folder else f"{name}?missing=skip"
@@ -106,7 +105,7 @@ def _load(text: str) -> SequenceList:
     except IncompleteDatasetError as error:
         if "missing" not in options or not error.present:
             raise
-        warnings.warn(f"{name}: only {len(error.present)} of {error.expected} sequences are there", stacklevel=3)
+        warnings.warn(f"{name}: only {len(error.present)} of {error.expected} sequences are available", stacklevel=3)
         return error.present
 
 

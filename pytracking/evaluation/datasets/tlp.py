@@ -1,4 +1,4 @@
-"""TLP (Track Long and Prosper): 50 videos of 676 thousand frames."""
+"""TLP (Track Long and Prosper): 50 videos with 676 thousand frames in total."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -14,7 +14,7 @@ VIDEOS = 50
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All 50 sequences, named ``tlp_<video>`` after the benchmark's own folders; lost frames have NaN boxes."""
+    """Loads all 50 sequences, named ``tlp_<video>`` after the benchmark's folders; boxes are NaN in lost frames."""
 
     def build(video: str) -> Sequence:
         annotation = base.first_existing(video, root / video / ANNOTATION)

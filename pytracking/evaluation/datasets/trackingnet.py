@@ -1,4 +1,4 @@
-"""TrackingNet's test set: 511 clips, of which only the first box is public."""
+"""TrackingNet's test set: 511 clips with only the first box public."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -10,7 +10,7 @@ LAYOUT = "TEST/frames/<clip>/0.jpg ... and TEST/anno/<clip>.txt (the first box)"
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All 511 sequences."""
+    """Loads all 511 sequences."""
 
     def build(clip: str) -> Sequence:
         annotation = base.first_existing(clip, root / "TEST" / "anno" / f"{clip}.txt")

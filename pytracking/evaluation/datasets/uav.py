@@ -11,7 +11,7 @@ RATE_RATIO = 3  # the 10 fps version keeps frames 1, 4, 7, ... of the 30 fps one
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """All clips, or the variant "10fps"; several clips of one video share its frame folder and may overlap."""
+    """Loads all clips, at 30 or (variant "10fps") 10 fps; clips of one video share its frames and may overlap."""
     part = TEN_FPS if variant == "10fps" else FULL_RATE
     dataset, prefix = ("uav123_10fps", "uav10fps_") if part == TEN_FPS else ("uav", "uav_")
     layout = f"data_seq/{part}/<video>/000001.jpg ... and anno/{part}/<clip>.txt"

@@ -1,6 +1,6 @@
 """The short-term sequences of VOT2016 to VOT2019, for runs without resets and for pictures.
 
-The VOT measures themselves come from the VOT toolkit, which resets the tracker: see ``pytracking vot``.
+The VOT measures come from the VOT toolkit, which resets the tracker: see ``pytracking vot``.
 """
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pytracking.evaluation.datasets import base
 from pytracking.evaluation.sequence import Sequence, SequenceList
 
 LAYOUT = "<video>/groundtruth.txt (x,y,w,h or polygons) and <video>/color/00000001.jpg ... (or without color/)"
+# VOT2018 has the same videos as VOT2017.
 LISTS = {"vot": "vot18", "vot16": "vot16", "vot17": "vot18", "vot18": "vot18", "vot19": "vot19"}
-# 2018 kept the videos of 2017
 
 
 def load(root: Path | None, variant: str | None = None) -> SequenceList:
-    """The 60 sequences of a year ("vot16" ... "vot19"), named ``<year>_<video>``, or of 2018 without the year ("vot").
+    """Loads the 60 sequences of a year ("vot16" ... "vot19"), named ``<year>_<video>``; "vot" is 2018 without the year.
 
     The years share videos but not annotations, hence the prefix. A polygon becomes the smallest upright box around it;
-    the polygons stay in ``attributes["polygons"]``.
+    the polygons are kept in ``attributes["polygons"]``.
     """
 
     def build(video: str) -> Sequence:

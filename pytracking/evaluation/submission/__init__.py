@@ -1,4 +1,4 @@
-"""Result files as the submissions that benchmarks take, validated after they were written."""
+"""Packs result files as submissions to benchmarks, and validates what was written."""
 from pytracking.evaluation.submission.archive import SubmissionError
 from pytracking.evaluation.submission.formats import FORMATS, Submission, pack
 

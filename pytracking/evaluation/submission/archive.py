@@ -1,4 +1,4 @@
-"""Text files in a zip or a folder: written atomically, read back for validation."""
+"""Writes text files into a zip or a folder atomically, and reads them back for validation."""
 from __future__ import annotations
 
 import os
@@ -11,18 +11,18 @@ from pytracking.utils.files import replacing
 
 
 class SubmissionError(UserError):
-    """A submission that the benchmark would refuse, or score wrongly; the message says why."""
+    """A submission that the benchmark would refuse or score wrongly; the message says why."""
 
 
 def write_files(path: Path, files: dict[str, str]) -> None:
-    """Writes texts by relative name into ``path``: a zip if it ends in .zip, else a new folder."""
+    """Writes texts by relative name to ``path``: a zip if it ends in .zip, otherwise a new folder."""
     if path.suffix == ".zip":
         with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, text in files.items():
                 archive.writestr(name, text)
         return
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise SubmissionError(f"{path} exists already; remove it or give another --output")
+        raise SubmissionError(f"{path} already exists; remove it or choose another --output")
     building = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         for name, text in files.items():
@@ -37,7 +37,7 @@ def write_files(path: Path, files: dict[str, str]) -> None:
 
 
 def read_files(path: Path) -> dict[str, str]:
-    """Texts by relative name, of a zip or a folder."""
+    """Reads texts by relative name from a zip or a folder."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             return {name: archive.read(name).decode("utf-8") for name in archive.namelist() if not name.endswith("/")}

@@ -1,4 +1,4 @@
-"""Submissions to TrackingNet, GOT-10k, OxUvA and LaSOT: results are checked, then written as text files."""
+"""Submissions to TrackingNet, GOT-10k, OxUvA and LaSOT: checks the results and writes them as text files."""
 from __future__ import annotations
 
 import csv
@@ -21,13 +21,13 @@ OXUVA_HEADER = ("video", "object", "frame_num", "present", "score", "xmin", "xma
 
 @dataclass(frozen=True)
 class SubmissionFormat:
-    """The form in which a benchmark takes results."""
+    """The format in which a benchmark takes results."""
 
     suffix: str  # of the default output
     datasets: tuple[str, ...]
     make: Callable[..., Files]
-    upload: str  # where it goes
-    most_runs: int = 1  # repetitions that the server takes
+    upload: str  # where to upload it
+    most_runs: int = 1  # repetitions that the server accepts
     need_times: bool = False
 
 
@@ -49,17 +49,19 @@ def pack(
     *,
     presence_threshold: float | None = None,
 ) -> Submission:
-    """Writes a submission and reads it back; one that differs from what was meant is removed.
+    """Writes a submission and reads it back; if the two differ, it is removed.
 
     Args:
-        runs: result folders; GOT-10k takes up to three repetitions, the others one.
-        presence_threshold: OxUvA: the target is present where the tracker's score is at least this; None: always.
+        runs: result folders; GOT-10k accepts up to three repetitions, the others one.
+        presence_threshold: OxUvA only: the target is present if the tracker's score is at least this; None: always.
     """
     if benchmark not in FORMATS:
         raise SubmissionError(f"no submission format '{benchmark}'; there are: {', '.join(FORMATS)}")
     kind = FORMATS[benchmark]
     if not 1 <= len(runs) <= kind.most_runs:
-        raise SubmissionError(f"{benchmark}: {len(runs)} runs given, takes 1 to {kind.most_runs}; choose with #RUNS")
+        raise SubmissionError(
+            f"{benchmark}: {len(runs)} runs given, 1 to {kind.most_runs} accepted; choose with #RUNS"
+        )
     if kind.suffix == ".zip" and output.suffix != ".zip":
         raise SubmissionError(f"{benchmark}: the submission is a zip, but --output is '{output}'")
     found = [collect(run, sequences, need_times=kind.need_times) for run in runs]
@@ -68,7 +70,7 @@ def pack(
     write_files(output, files)
     if read_files(output) != files:
         remove(output)
-        raise SubmissionError(f"{output}: what was read back differs from what was written; is the disk full?")
+        raise SubmissionError(f"{output}: the content read back differs from what was written; is the disk full?")
     return Submission(output, len(files), len(sequences), len(runs))
 
 
@@ -82,7 +84,7 @@ class SequenceResult:
 
 
 def collect(run: Path, sequences: list[Sequence], *, need_times: bool = False) -> dict[str, SequenceResult]:
-    """Results of every sequence by name, or one error that lists all that is wrong."""
+    """Reads the result of every sequence, by name; a single error lists all problems."""
     found, problems = {}, []
     for sequence in sequences:
         try:
@@ -107,7 +109,7 @@ def _read(run: Path, sequence: Sequence, need_times: bool) -> SequenceResult:
 
 
 def _make_plain(style: str, sequences: list[Sequence], runs: list[dict[str, SequenceResult]]) -> Files:
-    return {f"{s.name}.txt": _rows(runs[0][s.name].boxes, style) for s in sequences}
+    return {f"{sequence.name}.txt": _rows(runs[0][sequence.name].boxes, style) for sequence in sequences}
 
 
 def _make_got10k(sequences: list[Sequence], runs: list[dict[str, SequenceResult]]) -> Files:
@@ -118,7 +120,7 @@ def _make_got10k(sequences: list[Sequence], runs: list[dict[str, SequenceResult]
             files[f"{name}/{name}_{number:03d}.txt"] = _rows(run[name].boxes, "%.3f")
         times = np.stack([run[name].times for run in runs], axis=1)
         if (times <= 0).all():
-            raise SubmissionError(f"{name}: no time is positive, so the server could not compute a speed")
+            raise SubmissionError(f"{name}: no time is positive, so the server cannot compute a speed")
         files[f"{name}/{name}_time.txt"] = _rows(times, "%.8f")
     return files
 
@@ -140,8 +142,8 @@ def _make_oxuva(
         for frame in range(1, len(result.boxes)):  # the first frame is given
             xmin, ymin, xmax, ymax = relative[frame]
             box = (f"{value:.6f}" for value in (xmin, xmax, ymin, ymax))
-            said = "true" if present[frame] else "false"
-            row = [facts["video"], facts["object"], facts["first_frame"] + frame, said, f"{scores[frame]:.6g}", *box]
+            flag = "true" if present[frame] else "false"
+            row = [facts["video"], facts["object"], facts["first_frame"] + frame, flag, f"{scores[frame]:.6g}", *box]
             writer.writerow(row)
         files[f"{facts['video']}_{facts['object']}.csv"] = stream.getvalue()
     return files
@@ -151,7 +153,7 @@ def _presence(sequence: Sequence, result: SequenceResult, threshold: float | Non
     if threshold is None:
         return np.ones(len(result.boxes), bool)
     if result.scores is None:
-        raise SubmissionError(f"{sequence.name}: no scores beside the boxes, which a threshold of presence needs")
+        raise SubmissionError(f"{sequence.name}: no scores, which --presence-threshold needs")
     return np.nan_to_num(result.scores, nan=np.inf) >= threshold
 
 
