@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if name == "plan":
             command.add_argument("--no-probe", action="store_true", help="do not run trackers to measure their speed")
         if name == "run":
-            command.add_argument("--overwrite", action="store_true", help="move results of other settings or data away")
+            overwrite = "first move away results with other settings or data"
+            command.add_argument("--overwrite", action="store_true", help=overwrite)
             command.add_argument("--runner", choices=("local", "ray"), default="local", help="local processes or Ray")
             command.add_argument("--address", help="address of a running Ray cluster: auto or HOST:PORT")
             command.add_argument("--gpus", type=float, default=0.0, help="GPUs per task, may be a fraction (ray)")

@@ -74,6 +74,7 @@ class RLSRegressor:
         """Restore a ``state_dict()`` of a regressor of the same shape, delta and beta."""
         weight = state["weight"]
         if weight.shape != self.weight.shape:
-            raise StateMismatchError(f"state has weight {tuple(weight.shape)}, this regressor {tuple(self.weight.shape)}")
+            shapes = f"{tuple(weight.shape)}, this regressor {tuple(self.weight.shape)}"
+            raise StateMismatchError(f"state has weight {shapes}")
         self.inverse.load_state_dict(state["inverse"])
         self.weight.copy_(weight)
