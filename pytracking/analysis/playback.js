@@ -1,9 +1,9 @@
-// A sequence with several trackers' boxes, all of it in this file. The pieces above are those of the tracking page.
+// Shows a sequence with several trackers' boxes; all data is in this file. The code above is shared with the tracking page.
 const data = JSON.parse(document.getElementById("data").textContent);
 const by = (id) => document.getElementById(id);
 const pictures = data.images.map((text) => Object.assign(new Image(), { src: `data:image/jpeg;base64,${text}` }));
 const shown = new Map([["truth", true], ...data.trackers.map((tracker) => [tracker.name, true])]);
-let place = 0; // of the frame in view among those in this file
+let place = 0; // index of the displayed frame among those in this file
 let timer = null;
 
 const scaled = (box) => box.map((value) => value * data.scale);
