@@ -107,7 +107,7 @@ def test_some_of_the_disk_is_left_alone_and_a_stalled_upload_ends(tmp_path):
         yield b"x"
         await asyncio.sleep(60)
 
-    with pytest.raises(UploadError, match="stopped on its way"):
+    with pytest.raises(UploadError, match="the upload stalled"):
         asyncio.run(store(tmp_path, upload_stall_seconds=0.1).receive("a.mp4", "10.0.0.1", never()))
     assert not list((tmp_path / "uploads").iterdir())
 
