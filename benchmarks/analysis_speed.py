@@ -21,7 +21,7 @@ from pytracking.evaluation.sequence import Sequence
 
 
 def make_sequence(name: str, frames: int, rng: np.random.Generator) -> Sequence:
-    """A target that wanders, now and then out of sight."""
+    """A wandering target that is sometimes out of view."""
     truth = np.array([600.0, 340, 120, 80]) + np.cumsum(rng.normal(0, 2, (frames, 4)) * [1, 1, 0.1, 0.1], axis=0)
     truth[:, 2:] = np.maximum(truth[:, 2:], 10)
     return Sequence(name, [f"{n}.jpg" for n in range(frames)], "lasot", truth, target_visible=rng.random(frames) > 0.05)
@@ -38,7 +38,7 @@ def write_results(folder: Path, sequences: list[Sequence], rng: np.random.Genera
 
 
 def cpu_seconds() -> float:
-    """CPU time of this process and its workers: what the elapsed time would be made of on an idle machine."""
+    """CPU time of this process and its workers, which depends less on other load than the elapsed time."""
     return sum(
         usage.ru_utime + usage.ru_stime
         for usage in (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))

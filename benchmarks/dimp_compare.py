@@ -1,12 +1,12 @@
-"""DiMP, DiMP*, BGD-DiMP, its moving averages, the step-length control and RLS-DiMP, over several seeds.
+"""Compares DiMP, DiMP*, BGD-DiMP, its moving averages, the step-length control and RLS-DiMP over several seeds.
 
     python benchmarks/dimp_compare.py --sequence lantern_long
     python benchmarks/dimp_compare.py --split real_validation --workers 2
 
 Prints AUC and precision at 20 pixels: the mean over seeds with its 95 % interval, and RLS-DiMP against each other
 learner, paired over sequences (over seeds, if there is one sequence). All learners see the same frames with the same
-seeds. Nothing is tuned here: the parameter files run as they are. Boxes go to the usual result folders, which
-`python -m experiments run mini` shares: what is there is not tracked again, and a run that was stopped goes on.
+seeds. The parameter files are used unchanged. Boxes go to the usual result folders, shared with
+`python -m experiments run mini`; existing results are kept, so a stopped run can be continued.
 """
 from __future__ import annotations
 
@@ -54,30 +54,32 @@ COMPARED = "RLS-DiMP"
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", default="demo", help="dataset name, or folder:PATH")
-    parser.add_argument("--split", help="split of ltr/dataset/splits instead, e.g. real_validation")
+    parser.add_argument("--split", help="use a split of ltr/dataset/splits instead, e.g. real_validation")
     parser.add_argument("--sequences", type=Path, default=SEQUENCES, help="folder of the split's sequences")
     parser.add_argument("--sequence", nargs="*", help="only these sequences")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--network", default="dimp_mobile", help="network to run on; '' for the parameter files' own")
+    parser.add_argument("--network", default="dimp_mobile", help="network; '' uses the one of each parameter file")
     parser.add_argument("--long-term", action="store_true", help="the paper's learning rates for long-term benchmarks")
     parser.add_argument("--trackers", nargs="*", help="only these rows of the table")
-    parser.add_argument("--workers", type=int, default=0, help="processes; 0: one, with all of torch's threads")
+    parser.add_argument("--workers", type=int, default=0, help="processes; 0: this one, with all of torch's threads")
     parser.add_argument("--results_path", help="folder of result files")
     parser.add_argument("--output", type=Path, help="Markdown file to write the tables to")
     args = parser.parse_args()
     if args.seeds < 2:
-        parser.error("--seeds must be at least 2: one run has no interval")
+        parser.error("--seeds must be at least 2: a single run has no interval")
     return args
 
 
 def main() -> int:
     args = parse_arguments()
     apply_flags(results_path=args.results_path)
-    rows = {k: v for k, v in (LONG_TERM if args.long_term else SHORT_TERM).items() if k in (args.trackers or [k])}
+    rows = LONG_TERM if args.long_term else SHORT_TERM
+    if args.trackers:
+        rows = {label: names for label, names in rows.items() if label in args.trackers}
     found = validation_sequences(args.sequences, args.split, None) if args.split else get_dataset(args.dataset)
     sequences = SequenceList(s for s in found if not args.sequence or s.name in args.sequence)
     if not len(sequences) or not rows:
-        raise SystemExit("error: nothing to run: no such sequence or tracker")
+        raise SystemExit("error: no sequence or no tracker matches the selection")
     trackers = [
         Tracker(*names, seed, label, network=args.network or None)
         for label, names in rows.items()
@@ -99,7 +101,7 @@ def main() -> int:
 
 
 def values_table(evaluation: Evaluation, seeds: int) -> Table:
-    """AUC and precision of each learner, mean and interval over seeds."""
+    """AUC and precision of each learner: mean and interval over seeds."""
     title = f"{', '.join(evaluation.names)}: {seeds} seeds, rule '{evaluation.rule.name}'"
     table = Table(title, ["learner", "AUC", "precision"])
     for scores in evaluation.trackers:

@@ -1,12 +1,12 @@
-"""The DiMP-50 tracker on a CPU, by part, beside its floor: the convolutions that the network cannot do without.
+"""Time per part of the DiMP-50 tracker on a CPU, compared with its floor, the network's indispensable convolutions.
 
     python benchmarks/dimp_pipeline.py [--threads 2] [--frames 8] [--engine torch] [--network mobile]
 
-Default parameters: 10 boxes, 5 refinement iterations; one update in four frames, as in the measurement of pytracking
-that the table is put beside. The floor is the same run's backbone, classification features and IoU-Net convolutions,
-on the same engine; everything else is cropping, pooling, refinement, localisation, memory and learning. Each part's
-time is the median over frames (the minimum in brackets). Weights are random, which changes no arithmetic; the IoU-Net's
-last layer is scaled down, so that boxes move by a few pixels as they do with a trained one.
+Default parameters: 10 boxes, 5 refinement iterations, and one update in four frames, as in the measurement of
+pytracking that the result is compared with. The floor is the time of backbone, classification features and IoU-Net
+convolutions in the same run on the same engine; everything else is cropping, pooling, refinement, localisation, memory
+and learning. Each part's time is the median over frames (minimum in brackets). Random weights do not change the cost;
+the IoU-Net's last layer is scaled down, so that boxes move by a few pixels, as with a trained one.
 """
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def report(frames: list[dict[str, float]], args: argparse.Namespace) -> None:
         values = [1e3 * frame[part] for frame in frames]
         middle = np.mean(values) if part == "learn" else np.median(values)
         print(f"  {part:<32} {middle:8.2f} ms  ({min(values):.2f})" + ("  mean" if part == "learn" else ""))
-    # A frame's floor and total are measured together, so their ratio hardly depends on what else the machine does.
+    # A frame's floor and total are measured together, so other load hardly affects their ratio.
     overall = 1 - sum(frame["floor"] for frame in frames) / sum(frame["frame"] for frame in frames)
     print(f"  everything else: {100 * np.median([frame['share'] for frame in frames]):.1f} % of the frame (median), "
           f"{100 * overall:.1f} % of all frames")  # fmt: skip
@@ -128,7 +128,7 @@ def compare(frames: list[dict[str, float]], threads: int) -> None:
     if recorded:
         theirs = sum(recorded["best_run_parts_mean_s_per_frame"].values())
         ours = float(np.mean([frame["frame"] for frame in frames]))
-        print(f"  pytracking with a CPU pooling, recorded on 2 cores, {threads} threads: {1e3 * theirs:.0f} ms")
+        print(f"  pytracking with pooling on the CPU, recorded on 2 cores, {threads} threads: {1e3 * theirs:.0f} ms")
         print(f"  this run {1e3 * ours:.0f} ms: {theirs / ours:.2f} times its speed")
 
 

@@ -1,14 +1,14 @@
-"""What RLS costs on top of BGD at full size (p = 8192): time and memory, same network, same samples, one run.
+"""Extra time and memory of RLS over BGD at full size (p = 8192), with the same network and samples in one run.
 
     python benchmarks/dimp_rls_cost.py [--threads 1] [--clock cpu] [--engine torch]
 
-RLS-DiMP and BGD-DiMP differ in the learner's update alone, so this times one tracked frame without an update and then,
-alternately, the updates of both learners on the same full memory of 50 samples, which changes a little from round to
-round, so that every update brings P a new direction. P is full when the clock starts: its rank is the highest that its
-memory allows, and every few updates it gives directions up. What RLS costs is the mean difference of the two over all
-rounds, put together for three schedules: the paper's regular one (five recursions every 20th frame), a distractor in
-every 5th frame, and the worst case, one in every frame (one recursion each). On a busy machine, one thread and
-``--clock cpu`` are the numbers to trust. The network's weights are random, which changes no arithmetic.
+RLS-DiMP and BGD-DiMP differ only in the learner's update. So this times a tracked frame without an update and then,
+alternately, the updates of both learners on the same full memory of 50 samples. The samples change slightly from round
+to round, so that every update adds a new direction to P. P is full from the start: it has the highest rank that its
+memory allows, and gives up directions every few updates. The cost of RLS is the mean difference between the two over
+all rounds, for three schedules: the paper's regular one (five recursions every 20th frame), a distractor in every 5th
+frame, and the worst case, a distractor in every frame (one recursion each). On a busy machine, use one thread and
+``--clock cpu``. Random network weights do not change the cost.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SCHEDULES = (  # name, recursions of an update, updates per frame
     ("a distractor in every 5th frame", 1, 1 / 5),
     ("worst: a distractor in every frame", 1, 1.0),
 )
-EARLIER_UPDATES = 1000  # P has learnt from this many before the clock starts
+EARLIER_UPDATES = 1000  # updates of P before the measurement
 
 
 def main() -> None:
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def fill(inverse: InverseCorrelation) -> None:
-    """Random inputs, the least compressible there are, and what memory they take."""
+    """Updates P with random inputs, which compress worst, and prints the memory they take."""
     before = resident_bytes()
     for update in range(EARLIER_UPDATES):
         inverse.update(torch.randn(inverse.dim) / 30)
@@ -83,7 +83,7 @@ def fill(inverse: InverseCorrelation) -> None:
 
 
 def resident_bytes() -> int | None:
-    """What the process holds in memory; None where the system does not say."""
+    """Resident memory of the process; None if the system does not provide it."""
     status = Path("/proc/self/statm")
     return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if status.exists() else None
 
@@ -117,7 +117,7 @@ def time_updates(
     clock: Callable[[], float],
     repetitions: int,
 ) -> tuple[float, float]:
-    """The best time of the first learner's update, and by how much the second's is longer in the mean."""
+    """Best time of the first learner's update, and mean extra time of the second's."""
     taken = np.empty((repetitions, len(learners)))
     for round_ in range(repetitions):
         problem.features.add_(torch.randn_like(problem.features), alpha=1e-3)

@@ -1,11 +1,11 @@
-"""How the experiments' engines scale: sequence-runs per minute against the number of workers.
+"""Scaling of the experiments' engines: frames per second against the number of workers.
 
     python benchmarks/engine_scaling.py --figure docs/img/engine_scaling.png
 
-Two things are measured, each with local processes and with Ray (extra `ray`). *Tracking*: BGD-DiMP on the shipped
-network, which is limited by this machine's cores. *Waiting*: the identity tracker that sleeps in each frame, so that
-cores do not matter and what remains is the engine's own cost, the start of its workers included; every worker gets the
-same amount of work, so an engine without any cost would take the same time with any number of workers.
+Measures two workloads, each with local processes and with Ray (extra `ray`). *Tracking*: BGD-DiMP on the bundled
+network, which is limited by this machine's cores. *Waiting*: the identity tracker, which sleeps in each frame, so that
+only the engine's overhead counts, including the start of its workers. Every worker gets the same amount of work, so an
+engine without overhead would take the same time with any number of workers.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytracking.evaluation import Tracker, get_dataset
 from pytracking.evaluation.environment import apply_flags
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.sequence import Sequence, SequenceList
-from pytracking.utils.threads import threads_of_each
+from pytracking.utils.threads import LIBRARY_VARIABLES, threads_of_each
 
 ENGINES = ("local", "ray")
 WAIT = 0.05  # seconds per frame of the waiting tracker
@@ -28,9 +28,9 @@ WAIT = 0.05  # seconds per frame of the waiting tracker
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tracking-workers", type=int, nargs="*", default=[1, 2])
-    parser.add_argument("--tracking-runs", type=int, default=1, help="of four demo sequences of 200 frames")
+    parser.add_argument("--tracking-runs", type=int, default=1, help="runs over four demo sequences of 200 frames")
     parser.add_argument("--waiting-workers", type=int, nargs="*", default=[1, 4, 16])
-    parser.add_argument("--waiting-frames", type=int, default=400, help="of each worker, in sequences of 100")
+    parser.add_argument("--waiting-frames", type=int, default=400, help="frames per worker, in sequences of 100")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--figure", type=Path, help="PNG file to draw")
     args = parser.parse_args()
@@ -53,12 +53,12 @@ def main() -> None:
 
 
 def piece(sequence: Sequence, number: int) -> Sequence:
-    """The sequence's first hundred frames, under a name of their own."""
+    """The sequence's first hundred frames as a sequence ``piece_<number>``."""
     return Sequence(f"piece_{number}", sequence.frames[:100], "demo", sequence.ground_truth_rect[:100])
 
 
 def measure(what, engine: str, workers: int, sequences, trackers, overrides: dict | None = None) -> float:
-    """Frames per second of a whole run, from nothing to the last result file."""
+    """Frames per second of a whole run, from the start of the workers to the last result file."""
     with tempfile.TemporaryDirectory() as folder:
         apply_flags(results_path=folder)
         start = time.perf_counter()
@@ -74,15 +74,15 @@ def measure(what, engine: str, workers: int, sequences, trackers, overrides: dic
 
 @contextmanager
 def pool_of(engine: str, workers: int):
-    """None for local processes; a Ray cluster on this machine with room for this many tasks."""
+    """Yields None for local processes, or a Ray cluster on this machine for this many tasks."""
     if engine == "local":
         yield None
         return
     import ray
 
-    from pytracking.experiments.engines.ray_cluster import THREAD_VARIABLES, RayPool
+    from pytracking.experiments.engines.ray_cluster import RayPool
 
-    variables = dict.fromkeys(THREAD_VARIABLES, str(threads_of_each(workers)))
+    variables = dict.fromkeys(LIBRARY_VARIABLES, str(threads_of_each(workers)))
     ray.init(num_cpus=workers, runtime_env={"env_vars": variables}, log_to_driver=False, include_dashboard=False)
     try:
         with RayPool() as pool:
@@ -99,12 +99,12 @@ def draw(path: Path, tracking: dict, waiting: dict) -> None:
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
     limited = "tracking: limited by 2 cores" if threads_of_each(1) == 2 else "tracking"
-    titles = (limited, "waiting: the engine's own cost")
+    titles = (limited, "waiting: the engine's overhead")
     for axis, values, title in zip(axes, (tracking, waiting), titles, strict=True):
         counts = sorted({workers for _, workers in values})
         one = values[next(iter(values))]
         ideal = [one * count for count in counts]
-        axis.plot(counts, ideal, color="0.7", linestyle="--", label="one worker, multiplied")
+        axis.plot(counts, ideal, color="0.7", linestyle="--", label="linear scaling")
         for engine in dict.fromkeys(engine for engine, _ in values):
             axis.plot(counts, [values[engine, count] for count in counts], marker="o", label=engine)
         axis.set(title=title, xlabel="workers", ylabel="frames per second", xticks=counts)

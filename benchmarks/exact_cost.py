@@ -1,12 +1,12 @@
-"""What the exact learner costs beside RLS: whole frames on the bundled network, updates at DiMP-50's size (p = 8192).
+"""Cost of the exact learner compared with RLS: frames on the bundled network, updates at DiMP-50's size (p = 8192).
 
     python benchmarks/exact_cost.py [--frames 300] [--clock cpu] [--rounds 12]
 
-Bundled network: both trackers take the frames of the demo's long sequence in turn, each as the parameter files have it.
-The first update, in which the exact learner takes the first frame's samples in, is counted and also shown by itself.
+Bundled network: both trackers process the demo's long sequence, frame by frame in turn, with their parameter files.
+The first update, in which the exact learner adds the first frame's samples, is included and also shown separately.
 DiMP-50: a frame without an update, then updates of both learners on the same full memory, every 20th frame as in the
-paper; the normal equations are sketched there. Its weights are random, which changes no arithmetic; features are too,
-the least compressible there are, so the bound that is printed is a worst case. One run, one thread.
+paper; its normal equations are sketched. Random weights do not change the cost. Features are random too, which
+compresses worst, so the printed bound is a worst case. One run, one thread.
 """
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ EVERY = 20  # frames between two updates of DiMP-50
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--frames", type=int, default=300, help="of the bundled network's comparison")
+    parser.add_argument("--frames", type=int, default=300, help="frames on the bundled network")
     parser.add_argument("--rounds", type=int, default=12, help="updates at DiMP-50's size")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
-    parser.add_argument("--skip", choices=("mobile", "dimp50"), help="leave one half out")
+    parser.add_argument("--skip", choices=("mobile", "dimp50"), help="skip one of the two networks")
     args = parser.parse_args()
     torch.set_num_threads(1)
     clock = time.perf_counter if args.clock == "wall" else time.process_time
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def compare_frames(count: int, clock: Callable[[], float]) -> None:
-    """`default` and `exact` on the bundled network, frame by frame in turn."""
+    """Times `default` and `exact` on the bundled network, frame by frame in turn."""
     sequence = next(each for each in get_dataset("demo") if each.name == "lantern_long")
     names = ("default", "exact")
     trackers = [Tracker("rls_dimp", name, network="dimp_mobile").create_tracker() for name in names]
@@ -62,11 +62,11 @@ def compare_frames(count: int, clock: Callable[[], float]) -> None:
     later = (exact * count - once) / count / default
     print(f"dimp_mobile, p = {trackers[1].filters.numel()}, an update every {every} frames, {count} frames in turn:")
     print(f"  default {default:.2f} ms per frame, exact {exact:.2f} ms: {exact / default:.3f} times")
-    print(f"  {once:.0f} ms of it once, for the first frame's samples: {later:.3f} times without; holds {held:.1f} MiB")
+    print(f"  once {once:.0f} ms for the first frame's samples; without these {later:.3f} times; holds {held:.1f} MiB")
 
 
 def compare_updates(rounds: int, clock: Callable[[], float]) -> None:
-    """RLS and the sketched exact learner on a full memory of DiMP-50's size."""
+    """Times updates of RLS and the sketched exact learner on a full memory of DiMP-50's size."""
     torch.manual_seed(0)
     tracker = make_tracker(wanted_engine("auto"), 1)
     frame = time_frame(tracker, clock, 10)
@@ -79,7 +79,7 @@ def compare_updates(rounds: int, clock: Callable[[], float]) -> None:
     learners[1].start(filters, torch.Generator())
     for index in range(15, 50):
         learners[1].notice(index)
-    learners[1].update(problem, filters, 5)  # takes the first frame's samples in
+    learners[1].update(problem, filters, 5)  # adds the first frame's samples
     for round_ in range(rounds):
         problem.features.add_(torch.randn_like(problem.features), alpha=1e-3)
         for place, learner in enumerate(learners):

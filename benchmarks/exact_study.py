@@ -1,12 +1,11 @@
-"""The exact learner against RLS, gradient descent of the same step length, and DiMP: tracking, several seeds.
+"""Tracking with the exact learner, RLS, gradient descent of the same step length, and DiMP, over several seeds.
 
     python benchmarks/exact_study.py run [--seeds 5] [--only demo|real]
     python benchmarks/exact_study.py report
 
-The sequences are those of ltr/dataset/splits/real_validation.txt and the demo's; nothing is tuned on the former.
-``run`` goes seed by seed, in it sequence by sequence from the shortest on, and there learner by learner, so that what
-it has reached is balanced; results that exist are kept. ``report`` counts a seed of a sequence where all learners have
-it.
+The sequences are those of ltr/dataset/splits/real_validation.txt, on which nothing is tuned, and the demo's. ``run``
+iterates over seeds, then sequences from the shortest on, then learners, so that partial results are balanced; existing
+results are kept. ``report`` includes a seed of a sequence if all learners have finished it.
 """
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ MEASURES = {"auc": "AUC", "precision": "precision"}
 
 
 def sequences_of(root: Path, only: str | None) -> list[Sequence]:
-    """All sequences, shortest first."""
+    """The real and the demo sequences, or ``only`` one kind, shortest first."""
     real = [] if only == "demo" else validation_sequences(root, "real_validation", None)
     demo = [] if only == "real" else list(get_dataset("demo"))
     return sorted([*real, *demo], key=len)
@@ -48,7 +47,7 @@ def trackers_of(seed: int, network: str) -> list[Tracker]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tracks what has not been tracked."""
+    """Tracks what has no results yet."""
     for seed in range(args.seeds):
         for sequence in sequences_of(args.sequences, args.only):
             report = run_dataset([sequence], trackers_of(seed, args.network), progress=False)
@@ -64,7 +63,7 @@ def complete(sequence: Sequence, seed: int, network: str) -> bool:
 
 
 def scores_of(sequences: list[Sequence], seeds: int, network: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Names (n,), scores (learners, measures, n) averaged over the seeds that are complete, and how many these are."""
+    """Names (n,), scores (learners, measures, n) averaged over complete seeds, and how many seeds are complete (n,)."""
     names, values, counts = [], [], []
     for sequence in sequences:
         done = [seed for seed in range(seeds) if complete(sequence, seed, network)]
@@ -106,7 +105,7 @@ def by_sequence(names: list[str], values: np.ndarray, counts: np.ndarray) -> Tab
 
 
 def report(args: argparse.Namespace) -> int:
-    """Prints the tables of what is complete."""
+    """Prints the tables of all complete results."""
     weights = trackers_of(0, args.network)[0].weights
     digest = hashlib.sha256(weights.file.read_bytes()).hexdigest()
     parts = [f"Network {weights.name}, sha256 {digest[:16]}…"]
@@ -117,15 +116,13 @@ def report(args: argparse.Namespace) -> int:
             columns.append(found)
             parts.append(table({"real": "real sequences", "demo": "demo"}[kind], *found).render("markdown"))
     if not columns:
-        raise SystemExit("error: nothing is complete yet: benchmarks/exact_study.py run")
-    everything = tuple(sum((list(found[0]) for found in columns), [])), *(
-        np.concatenate([found[place] for found in columns], axis=-1) for place in (1, 2)
-    )
+        raise SystemExit("error: no complete results yet; create them with: benchmarks/exact_study.py run")
+    names, values, counts = zip(*columns, strict=True)
+    everything = sum(names, []), np.concatenate(values, axis=-1), np.concatenate(counts)
     parts += [each.render("markdown") for each in (table("all", *everything), by_sequence(*everything))]
     parts.append(
-        "Intervals: 95 %, bootstrap over sequences, of means over seeds; p: sign flips over sequences. Three "
-        "comparisons are made on each set and none is corrected: by Bonferroni's rule p < 0.017 would be needed for "
-        "5 % in all."
+        "Intervals: 95 %, bootstrap over sequences, of means over seeds; p: sign flips over sequences. The three "
+        "comparisons on each set are not corrected: by Bonferroni's rule an overall level of 5 % would need p < 0.017."
     )
     text = "\n\n".join(parts) + "\n"
     print(text)

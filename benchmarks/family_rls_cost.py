@@ -1,9 +1,9 @@
-"""What RLS costs on top of BGD for PrDiMP, SuperDiMP and ATOM: as ``dimp_rls_cost.py``, one family after the other.
+"""Extra cost of RLS over BGD for PrDiMP, SuperDiMP and ATOM, measured as in ``dimp_rls_cost.py``.
 
     python benchmarks/family_rls_cost.py [--threads 1] [--clock cpu] [--families prdimp super_dimp atom]
 
 PrDiMP and SuperDiMP learn p = 8192 numbers on 22 x 22 cells of 50 samples, ATOM 1024 numbers on 18 x 18 cells of 250.
-A regular update is every 20th frame, ATOM's every 10th. Weights are random, which changes no arithmetic.
+Regular updates come every 20th frame, ATOM's every 10th. Random weights do not change the cost.
 """
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ def make_tracker(family: str) -> DimpTracker:
 
 
 def full_problem(tracker: DimpTracker):
-    """The learning problem of a full memory."""
+    """The learning problem for a full memory."""
     count = tracker.params.sample_memory_size
     features = torch.randn(count, *tracker.memory.features.shape[1:]) / 90
     boxes = torch.full((count, 4), 100.0)
     if not isinstance(tracker, AtomTracker):
         return tracker.network.objective(features, boxes, None)
-    labels = tracker._labels(boxes, features)[None]
+    labels = tracker.labels(boxes, features)[None]
     weight = torch.full((1, count, 1, 1), count**-0.5)
     return AtomObjective(features[None], labels, weight, torch.tensor([0.1]), 0.05)
 

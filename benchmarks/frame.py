@@ -1,18 +1,18 @@
-"""A frame's time by tracker and engine, beside NanoTrack, CSRT and an older checkout, in one run.
+"""Time per frame by tracker and engine, compared with NanoTrack, CSRT and an older checkout in one run.
 
     python benchmarks/frame.py --network-path PEERS [--before CHECKOUT] [--busy 2] [--frames 60] [--rounds 3]
     python benchmarks/frame.py --network-path PEERS --whole Car1 Deer [--folder OTB]
     python benchmarks/frame.py --equality
 
-Every row is measured in processes of its own, one after the other in turns, so that what the machine does besides hits
-all rows alike; the row's best round counts. The floor is what the networks' convolutions took in the same frames.
-Learning that overlaps with a frame counts as long as the frame waits for it.
-``--whole`` runs whole sequences (of the demo, or of ``--folder``) as run_tracker does and counts the first frames too.
-``--before`` adds rows of another checkout of this project (its code, this machine, the same minutes). ``--busy N`` lets
-N processes spin meanwhile, and adds rows with fixed numbers of threads: the default should reach 0.8 of the best of
-them. ``--equality`` compares DiMP-50's boxes of both engines over 100 frames. DiMP-50 has random weights, which change
-no arithmetic. pytracking's row was recorded once, on two cores. ``--cpu-clock`` counts processor time, with one thread:
-on a machine that does much besides, that is what to compare.
+Each row is measured in separate processes, in rounds that alternate between the rows, so that other load affects all
+rows alike; a row's best round counts. The floor is the time of the networks' convolutions in the same frames. Learning
+that overlaps with a frame counts only as long as the frame waits for it.
+``--whole`` runs whole sequences (of the demo, or of ``--folder``) as run_tracker does, including their first frames.
+``--before`` adds rows of another checkout of this project, measured in the same run. ``--busy N`` runs N spinning
+processes at the same time and adds rows with fixed numbers of threads; the default should reach 0.8 of the best of
+them. ``--equality`` compares the boxes of both engines for DiMP-50 over 100 frames. DiMP-50 has random weights, which
+do not change the cost. pytracking's row was recorded once, on two cores. ``--cpu-clock`` measures processor time with
+one thread, which is the number to compare on a busy machine.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PYTRACKING = ROOT / "tests" / "golden" / "data" / "bench" / "tracker_fps.json"
 FOUND = {"target_not_found_threshold": -1e9, "distractor_threshold": 1e9, "hard_negative_threshold": 1e9}
-# Runs in any checkout of this project: trackers by name, parameters by name, a stopwatch around parts that it finds.
+# Runs in any checkout of this project, so it uses only names that all have, and times the parts that it finds.
 CHILD = r"""
 import json, sys, time, warnings
 warnings.simplefilter("ignore")
@@ -102,7 +102,7 @@ for each in names:
     frames += len(output.times)
 print(json.dumps({"frames": frames, "frame": inside / frames, "wall": wall / frames, "first": first, "parts": {}}))
 """
-PARTS = ("network", "box convs", "boxes", "learn", "scale", "crop")
+PARTS = ("network", "box convs", "boxes", "learn", "crop")
 FLOOR = ("network", "box convs")
 RECORDED = {"network": ("backbone(+crop)", "clf_feat"), "boxes": ("iounet_refine",), "learn": ("update",)}
 
@@ -165,7 +165,7 @@ def rows(args: argparse.Namespace, dimp50: str) -> list[Row]:
 
 @contextlib.contextmanager
 def busy(count: int) -> Iterator[None]:
-    spin = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"  # ends with us, however we end
+    spin = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"  # ends with this process
     spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(count)]
     try:
         yield
@@ -176,7 +176,7 @@ def busy(count: int) -> Iterator[None]:
 
 
 def recorded_pytracking() -> Row:
-    """A row of pytracking's DiMP-50 with a pooling for CPUs, as it was measured once."""
+    """The recorded measurement of pytracking's DiMP-50 with pooling on the CPU."""
     threads = min(os.cpu_count() or 1, 2)
     times = json.loads(PYTRACKING.read_text())["results"][f"new_dimp50_threads{threads}"]
     times = times["best_run_parts_mean_s_per_frame"]
@@ -210,7 +210,7 @@ def report(table: list[Row]) -> None:
 
 
 def random_dimp50(folder: str) -> str:
-    """A checkpoint with random weights; the last layer is small, so that boxes move by a few pixels."""
+    """Saves a checkpoint with random weights; its last layer is small, so that boxes move by a few pixels."""
     import torch
 
     from ltr.checkpoint import save_checkpoint
@@ -246,11 +246,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--network-path", type=Path, help="folder with NanoTrack's ONNX files")
     parser.add_argument("--before", type=Path, help="another checkout of this project")
-    parser.add_argument("--busy", type=int, default=0, metavar="N", help="processes that spin meanwhile")
+    parser.add_argument("--busy", type=int, default=0, metavar="N", help="spinning processes to run at the same time")
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--whole", nargs="+", metavar="SEQUENCE", help="whole sequences instead of a few frames")
-    parser.add_argument("--folder", type=Path, help="of these sequences; the demo's without it")
-    parser.add_argument("--cpu-clock", action="store_true", help="processor time with one thread: for busy machines")
+    parser.add_argument("--folder", type=Path, help="folder of these sequences (default: the demo dataset)")
+    parser.add_argument("--cpu-clock", action="store_true", help="processor time with one thread, for busy machines")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--trackers", nargs="+", default=["rls_dimp", "dimp", "rtmdnet", "opencv"])
     parser.add_argument("--equality", action="store_true", help="compare the engines' boxes instead")

@@ -1,7 +1,7 @@
-"""Harder versions of a video with masks: what real sequences have and ten well-filmed videos lack.
+"""Harder versions of a video with masks, with difficulties of real sequences that ten well-filmed videos lack.
 
-Each takes the frames (list of RGB arrays), the masks (list of bool arrays) and the boxes (frames, 4) of one run and
-gives frames and boxes; nothing is random, so every tracker sees the same.
+Each function takes the frames (list of RGB arrays), masks (list of bool arrays) and boxes (frames, 4) of one run and
+returns new ones. Nothing is random, so every tracker sees the same.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Video = tuple[list[np.ndarray], list[np.ndarray], np.ndarray]
 
 
 def plain(frames: list[np.ndarray], masks: list[np.ndarray], boxes: np.ndarray) -> Video:
-    """As it is."""
+    """The unchanged video."""
     return frames, masks, boxes
 
 
@@ -31,7 +31,7 @@ def small(frames: list[np.ndarray], masks: list[np.ndarray], boxes: np.ndarray) 
 
 
 def covered(frames: list[np.ndarray], masks: list[np.ndarray], boxes: np.ndarray) -> Video:
-    """A pole passes in front of the target after a third of the run, and again after two thirds."""
+    """A pole passes in front of the target after one third and after two thirds of the run."""
     drawn = [frame.copy() for frame in frames]
     height, width = frames[0].shape[:2]
     for number, middle in enumerate((len(frames) // 3, 2 * len(frames) // 3)):
@@ -50,7 +50,7 @@ def covered(frames: list[np.ndarray], masks: list[np.ndarray], boxes: np.ndarray
 
 
 def look_alike(frames: list[np.ndarray], masks: list[np.ndarray], boxes: np.ndarray) -> Video:
-    """A mirrored copy of the target, as it looked twelve frames earlier, passes the target twice, covered by it."""
+    """A mirrored copy of the target, as it looked twelve frames earlier, passes behind the target twice."""
     drawn = [frame.copy() for frame in frames]
     for number, middle in enumerate((len(frames) // 3, 2 * len(frames) // 3)):
         for t in range(max(middle - 16, 12), min(middle + 17, len(frames))):
@@ -67,7 +67,7 @@ KINDS: dict[str, Callable[..., Video]] = {f.__name__: f for f in (plain, fast, s
 
 
 def _background(frame: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """A narrow upright piece of the frame without the target: what a pole in this scene may look like."""
+    """A narrow vertical strip of the frame without the target, as the texture of a pole."""
     height, width = mask.shape
     piece = max(width // 16, 8)
     free = [left for left in range(0, width - piece, piece) if not mask[:, left : left + piece].any()]
@@ -84,7 +84,7 @@ def _paste_behind(
     centre_x: float,
     box: np.ndarray,
 ) -> None:
-    """Puts the object of another frame, mirrored, at centre_x onto the ground line of the box, not over the target."""
+    """Pastes another frame's object, mirrored, at ``centre_x`` with its foot at the box's, behind the target."""
     x, y, w, h = other_box.round().astype(int)
     cut, shape = other[y : y + h, x : x + w][:, ::-1], other_mask[y : y + h, x : x + w][:, ::-1]
     left, top = round(centre_x - w / 2), round(box[1] + box[3] - h)

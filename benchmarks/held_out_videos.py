@@ -1,12 +1,12 @@
-"""A tracker on the DAVIS videos that no network here was trained on: what settings are chosen by.
+"""Runs a tracker on the ten DAVIS videos on which no bundled network was trained, to choose settings.
 
     python benchmarks/held_out_videos.py [--tracker rls_dimp] [--network FILE] [--set NAME=VALUE …] [--seeds 1]
         [--kinds plain fast small covered look_alike]
 
-Each of the ten videos is tracked four times: from its first frame on, from its last frame backwards, and in both
-directions from its middle, so that ten videos say nearly as much as forty short ones. The harder kinds
-(harder_videos.py) are run forwards and backwards. Prints for every kind the mean AUC of success, the precision at 0.2
-target sizes and the share of runs that end without the target. `LTR_DAVIS_PATH` names the videos.
+Each video is tracked four times: from its first frame, from its last frame backwards, and in both directions from its
+middle, which is nearly as informative as forty short videos. The harder kinds (harder_videos.py) are run forwards and
+backwards. Prints for every kind the mean AUC of success, the precision at 0.2 target sizes and the fraction of runs
+that end without the target. `LTR_DAVIS_PATH` is the folder of the videos.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOST = 0.1  # mean overlap over the last tenth of a run below which the target c
 
 
 def runs_of(frames: int, kind: str) -> list[list[int]]:
-    """Frame numbers of the runs through a video."""
+    """Frame numbers of each run through a video."""
     middle = frames // 2
     whole = [list(range(frames)), list(range(frames - 1, -1, -1))]
     return [*whole, list(range(middle, frames)), list(range(middle, -1, -1))] if kind == "plain" else whole
@@ -43,13 +43,13 @@ def masks_of(videos: MaskVideos, index: int) -> list[np.ndarray]:
 
 
 def track(handle: pytracking.evaluation.handle.TrackerHandle, frames: list[np.ndarray], box: np.ndarray) -> np.ndarray:
-    """Boxes (frames, 4) of one run; the first is the given one."""
+    """Boxes (frames, 4) of one run, starting with the given one."""
     handle.init(frames[0], box)
     return np.array([box, *(handle.update(frame)["target_bbox"] for frame in frames[1:])], float)
 
 
 def measures(boxes: np.ndarray, truth: np.ndarray) -> tuple[float, float, float]:
-    """AUC, precision at 0.2 target sizes and whether the target was lost, over frames with an annotation."""
+    """AUC, precision at 0.2 target sizes, and 1 if the target was lost, over the annotated frames."""
     known = np.isfinite(truth).all(1)
     known[0] = False
     overlaps = overlap(boxes[known], truth[known])
@@ -64,7 +64,7 @@ def summary(rows: list) -> str:
 
 
 def value(text: str) -> tuple[str, object]:
-    """NAME=VALUE with Python's literals."""
+    """Parses NAME=VALUE, where VALUE is a Python literal or plain text."""
     name, _, literal = text.partition("=")
     try:
         return name, ast.literal_eval(literal)

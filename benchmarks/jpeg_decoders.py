@@ -1,4 +1,4 @@
-"""Which library decodes a 1280x720 JPEG frame fastest? Prints times and ratios to OpenCV, measured in one run.
+"""Compares libraries that decode a 1280x720 JPEG frame: times and ratios to OpenCV, measured in one run.
 
     python benchmarks/jpeg_decoders.py [FRAME.jpg]
 
@@ -19,7 +19,7 @@ import numpy as np
 from pytracking.demo.scenarios import SCENARIOS, render_frame
 
 SIZE = (1280, 720)
-SECONDS = 2.0  # of measurement a decoder, in rounds that alternate between the decoders
+SECONDS = 2.0  # of measurement per decoder, in rounds that alternate between the decoders
 
 
 def example() -> bytes:
@@ -32,7 +32,7 @@ def with_opencv(data: bytes) -> np.ndarray:
 
 
 def decoders() -> dict[str, Callable[[bytes], np.ndarray] | str]:
-    """By name: the function, or why there is none."""
+    """Name -> decoding function, or the reason why it is not available."""
     found: dict[str, Callable[[bytes], np.ndarray] | str] = {"opencv": with_opencv}
     for name, load in (
         ("simplejpeg", _simplejpeg),

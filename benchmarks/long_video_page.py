@@ -1,11 +1,11 @@
-"""Memory of the page on a long video: the server, its decoder and the browser's tab, from the first frames to the last.
+"""Memory of the page during a long video: server, decoder and browser tab.
 
     python benchmarks/long_video_page.py [--minutes 10] [--tracker identity/default] [--every 1000]
 
-A 720p video at 30 frames per second goes through a server in a process of its own and a headless Chromium, with every
-frame sent and drawn. Memory is the resident size of each process, read from /proc (so Linux), and the tab's JavaScript
-heap after a collection; at the end frames from all over the video are looked at again. Needs the extras ``web``,
-``dev`` and ``video``.
+A 720p video at 30 frames per second goes through a server in a separate process to a headless Chromium, which draws
+every frame. Memory is the resident size of each process, read from /proc (Linux only), and the tab's JavaScript heap
+after garbage collection. At the end, frames from the whole video are requested again. Needs the extras ``web``, ``dev``
+and ``video``.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 from pytracking.utils.video_writer import VideoWriter
 
 FPS, SIZE = 30, (1280, 720)
-PIECE = 300  # frames that are encoded; the video repeats them
+PIECE = 300  # encoded frames, which the video repeats
 SERVER = """
 import sys
 from pathlib import Path
@@ -41,7 +41,7 @@ uvicorn.run(create_app(settings), host="127.0.0.1", port=port, log_level="error"
 
 
 def write_video(path: Path, frames: int) -> None:
-    """A textured square that wanders over a textured ground; pieces of encoded frames one after the other."""
+    """Writes a video of a textured square that moves over a textured background, repeating one encoded piece."""
     rng = np.random.default_rng(0)
     ground = cv2.resize(rng.integers(0, 120, (45, 80, 3), np.uint8), SIZE, interpolation=cv2.INTER_CUBIC)
     target = cv2.resize(rng.integers(100, 255, (12, 12, 3), np.uint8), (120, 120), interpolation=cv2.INTER_CUBIC)
@@ -66,7 +66,7 @@ def write_video(path: Path, frames: int) -> None:
 
 
 def resident(pid: int) -> float:
-    """MB of one process; 0 where it has ended."""
+    """Resident memory of a process in MB; 0 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except FileNotFoundError:
@@ -79,7 +79,7 @@ def children(pid: int) -> list[int]:
 
 
 def tab_process(cdp: CDPSession) -> int:
-    """The process that draws the page: the largest renderer."""
+    """The process that draws the page, assumed to be the largest renderer."""
     found = [one["id"] for one in cdp.send("SystemInfo.getProcessInfo")["processInfo"] if one["type"] == "renderer"]
     return max(found, key=resident)
 
@@ -110,13 +110,13 @@ def drive(page: Page, browser: CDPSession, args: argparse.Namespace, server: int
         if (count := value("state.run?.count ?? 0")) >= mark:
             seen.append(readings(cdp, server, tab, folder / "uploads"))
             numbers = ", ".join(f"{name} {number:.0f}" for name, number in seen[-1].items())
-            print(f"frame {count}, {count / (time.monotonic() - began):.1f} a second; MB: {numbers}", flush=True)
+            print(f"frame {count}, {count / (time.monotonic() - began):.1f} frames/s; MB: {numbers}", flush=True)
             mark = count - count % args.every + args.every
     print(page.inner_text("#status"), flush=True)
     for part in (0.0, 0.25, 0.5, 0.75, 1.0):
         frame = round(part * (length - 1))
         data = value(f"fetch(`/api/runs/${{state.run.id}}/frames/{frame}`).then((answer) => answer.status)")
-        print(f"frame {frame + 1} looked at again: answer {data}", flush=True)
+        print(f"frame {frame + 1} requested again: status {data}", flush=True)
     for name in seen[0]:
         numbers = [one[name] for one in seen]
         print(f"{name}: {min(numbers):.0f} to {max(numbers):.0f} MB, first {numbers[0]:.0f}, last {numbers[-1]:.0f}")

@@ -1,10 +1,10 @@
-"""How a tracker does when it starts in many places: half A of the real validation sequences, forwards and backwards.
+"""Starts a tracker at many frames of half A of the real validation sequences, forwards and backwards.
 
     python benchmarks/many_starts.py [--tracker rls_dimp] [--network FILE] [--set NAME=VALUE …] [--seeds 1]
         [--sequence Animal4 Biker Diving Skiing]
 
-A whole sequence starts once, so it says little about the first second. Prints for each sequence the mean AUC of
-success, the precision at 0.2 target sizes and the share of runs that end without the target.
+A run over a whole sequence starts only once, so it says little about the first second. Prints for each sequence the
+mean AUC of success, the precision at 0.2 target sizes and the fraction of runs that end without the target.
 """
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from training_validation_table import SEQUENCES, validation_sequences
 
 import pytracking
 
-SHORTEST = 20  # frames of a run that counts
+SHORTEST = 20  # shorter runs are skipped, in frames
 
 
 def runs_of(truth: np.ndarray, starts: int, length: int) -> list[np.ndarray]:
-    """Frame numbers of each run, which begins where there is a target."""
+    """Frame numbers of each run; a run begins at a frame with a target."""
     count = len(truth)
     found = []
     for start in np.linspace(0, count - min(length, count // 2), starts).astype(int):
@@ -43,8 +43,8 @@ def main() -> int:
     parser.add_argument("--network", type=Path, help="checkpoint to use instead of the bundled one")
     parser.add_argument("--set", nargs="*", default=[], type=value, metavar="NAME=VALUE")
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--starts", type=int, default=8, help="in each direction")
-    parser.add_argument("--frames", type=int, default=60, help="of a run")
+    parser.add_argument("--starts", type=int, default=8, help="starts per direction")
+    parser.add_argument("--frames", type=int, default=60, help="frames per run")
     args = parser.parse_args()
     overrides = dict(args.set) | ({"weights": str(args.network.resolve())} if args.network else {})
     handles = [pytracking.load(args.tracker, args.param, seed=seed, **overrides) for seed in range(args.seeds)]

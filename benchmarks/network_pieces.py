@@ -1,7 +1,9 @@
-"""What the networks' pieces cost, and what each way of making them cheaper brings.
+"""Cost of the networks' parts, and the gain from each optimisation.
 
-Every line compares two ways of computing the same thing, measured alternately in this one run (best of several), so
-the ratio means something on a busy machine too: ``python benchmarks/network_pieces.py [--network dimpnet50]``.
+    python benchmarks/network_pieces.py [--network dimpnet50]
+
+Every line compares two ways of computing the same result, measured alternately in one run (best of several), so that
+ratios are meaningful on a busy machine too.
 """
 from __future__ import annotations
 
@@ -58,12 +60,12 @@ class Report:
 def refine(predict: Callable, boxes: torch.Tensor, iterations: int) -> torch.Tensor:
     for _ in range(iterations):
         _, gradient = predict(boxes)
-        boxes = boxes + 1e-3 * gradient.clamp(-1, 1)  # untrained weights: keep the boxes where a tracker's would stay
+        boxes = boxes + 1e-3 * gradient.clamp(-1, 1)  # small steps, because untrained weights would scatter the boxes
     return boxes
 
 
 def autograd_predictor(network, modulation, features):
-    """The textbook way: whole maps, modulation on the maps, autograd through the pooling."""
+    """The textbook implementation: whole maps, modulation of the maps, autograd through the pooling."""
     fine, coarse = network.test_features(features)
 
     def predict(boxes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -170,7 +172,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    # On one thread the time this thread ran is what counts, whatever else the machine does.
+    # With one thread, this thread's processor time is independent of other load.
     clock = time.thread_time if args.threads == 1 else time.perf_counter
     print(f"{args.threads} thread(s), best of {args.rounds}, {'CPU' if args.threads == 1 else 'wall-clock'} time")
     for name in args.network or NETWORKS:

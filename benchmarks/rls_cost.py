@@ -1,10 +1,10 @@
-"""Time and memory of P in its forms, as ratios measured side by side in one run.
+"""Time and memory of the forms of P, as ratios measured side by side in one run.
 
-    python benchmarks/rls_cost.py                 all of it, a few minutes
+    python benchmarks/rls_cost.py                 all parts, a few minutes
     python benchmarks/rls_cost.py --part filter   one of: filter (p = 8192), layer (p = 4609), conv
 
-Times are processor time of this thread, the smallest of several interleaved rounds, so that other jobs on the machine
-count as little as possible. One thread. Writes docs/img/rls_cost.png from the parts that were run.
+Times are processor time of one thread, the minimum of several interleaved rounds, to reduce the effect of other load.
+Writes docs/img/rls_cost.png from the parts that were run.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 class PlainDense:
-    """A dense float32 P without checks: the fastest way to write it, and the released way."""
+    """A dense float32 P without checks, updated in the fastest way or as in the released code."""
 
     def __init__(self, dim: int, delta: float) -> None:
         self.matrix = torch.eye(dim) / delta
@@ -47,7 +47,7 @@ class PlainDense:
 
 
 def measure_filter(dim: int = 8192, steps: int = 100, products: int = 5, rounds: int = 12) -> dict:
-    """RLS-DiMP's filter: an update followed by five products with one row, a hundred times."""
+    """RLS-DiMP's filter: an update followed by five products with one row, repeated a hundred times."""
     inputs, g = torch.randn(steps, dim), torch.randn(dim)
     dense = PlainDense(dim, 0.1)
 
@@ -77,7 +77,7 @@ def measure_filter(dim: int = 8192, steps: int = 100, products: int = 5, rounds:
 
 
 def at_rank(dim: int, rank: int, form: str) -> InverseCorrelation:
-    """A matrix after ``rank`` updates, without doing them: the inputs were unit vectors of length 1/10."""
+    """A P with the state after ``rank`` updates by orthogonal inputs of length 1/10, without running them."""
     inverse = InverseCorrelation(dim, delta=5e-4, form=form)
     if rank >= 0.35 * dim:
         inverse.load_state_dict(inverse.state_dict() | {
@@ -92,7 +92,7 @@ def at_rank(dim: int, rank: int, form: str) -> InverseCorrelation:
 
 
 def measure_layer(dim: int = 4609, outputs: int = 512, samples: int = 128, rounds: int = 2) -> dict:
-    """RLS-RTMDNet's fc4: an update and the product of a gradient of 512 rows, or of its factor of 128 rows."""
+    """RLS-RTMDNet's fc4: an update and a product with a gradient of 512 rows, or with its factor of 128 rows."""
     gradient, batch, deltas = torch.randn(outputs, dim), torch.randn(samples, dim), torch.randn(samples, outputs)
     dense = PlainDense(dim, 5e-4)
     table = {}
@@ -116,7 +116,7 @@ def measure_layer(dim: int = 4609, outputs: int = 512, samples: int = 128, round
 
 
 def measure_conv(samples: int = 50, channels: int = 512, size: int = 18, kernel: int = 4, rounds: int = 5) -> float:
-    """The virtual input of DiMP's sample memory, against unfolding all patches."""
+    """The virtual input of DiMP's sample memory, compared with unfolding all patches."""
     features = torch.randn(samples, channels, size, size)
     gamma = torch.rand(samples, size + 1, size + 1)
 
@@ -134,7 +134,7 @@ def measure_conv(samples: int = 50, channels: int = 512, size: int = 18, kernel:
 
 
 def plot(filter_times: dict | None, layer: dict | None, path: Path) -> None:
-    """Time against n for both problems, and memory against n."""
+    """Plots time against n for both problems, and memory against n."""
     import matplotlib
 
     matplotlib.use("Agg")

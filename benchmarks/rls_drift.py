@@ -1,8 +1,8 @@
-"""A linear stream whose inputs drift away and come back: who still knows how it was?
+"""Compares forgetting of two learners on a linear stream whose inputs drift away and come back.
 
-Inputs excite k directions that turn, by up to 45 degrees, into new ones and back; the map to be learned stays the same.
-Gradient descent on a sliding window corrects its errors along the current inputs and so spoils what it knew of the old
-ones. Recursive least squares changes only what the old inputs leave free (docs/rls.md).
+Inputs excite k directions that rotate by up to 45 degrees into new ones and back, while the map to be learnt stays the
+same. Gradient descent on a sliding window corrects its errors along the current inputs and thereby loses what it knew
+about the old ones. Recursive least squares changes only what the old inputs leave undetermined (docs/rls.md).
 
     python benchmarks/rls_drift.py            prints the errors and writes docs/img/rls_drift.png
 """
@@ -23,7 +23,7 @@ LEGS = ("learn", "drift away", "stay away", "come back")
 
 @dataclass(frozen=True)
 class Curves:
-    """Relative errors after every sample, on the inputs of the beginning and on those of the moment."""
+    """Relative errors after every sample, on the initial inputs and on the current inputs."""
 
     old_window: list[float]
     old_rls: list[float]
@@ -33,7 +33,7 @@ class Curves:
 
 
 def angle_at(step: int, leg: int) -> float:
-    """45 degrees reached in the second leg, held in the third, left in the fourth."""
+    """Rises to 45 degrees in the second leg, stays there in the third, and returns to 0 in the fourth."""
     away = min(max(step - leg, 0), leg) - max(step - 3 * leg, 0)
     return math.pi / 4 * away / leg
 
@@ -69,7 +69,7 @@ def run(seed: int = 0, leg: int = 150, k: int = 12, window: int = 20, iterations
 
 
 def descend(weight: torch.Tensor, x: torch.Tensor, y: torch.Tensor, iterations: int) -> torch.Tensor:
-    """Gradient descent on the squared error of the window, as fast as it is stable."""
+    """Gradient descent on the squared error of the window, with a step of 1/L, L the largest curvature."""
     rate = 1.0 / torch.linalg.matrix_norm(x, 2) ** 2
     for _ in range(iterations):
         weight = weight - rate * (x @ weight.T - y).T @ x
@@ -82,7 +82,7 @@ def relative_error(estimate: torch.Tensor, truth: torch.Tensor, directions: torc
 
 
 def plot(curves: Curves, path: Path) -> None:
-    """Two panels: the old inputs, and the inputs of the moment."""
+    """Draws two panels: errors on the initial inputs and on the current inputs."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -90,8 +90,8 @@ def plot(curves: Curves, path: Path) -> None:
 
     figure, panels = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True, layout="constrained")
     for panel, title, window, rls in (
-        (panels[0], "error on the inputs of the beginning", curves.old_window, curves.old_rls),
-        (panels[1], "error on the inputs of the moment", curves.now_window, curves.now_rls),
+        (panels[0], "error on the initial inputs", curves.old_window, curves.old_rls),
+        (panels[1], "error on the current inputs", curves.now_window, curves.now_rls),
     ):
         panel.semilogy(window, color="tab:orange", label="gradient descent on a sliding window")
         panel.semilogy(rls, color="tab:blue", label="recursive least squares")
@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=IMAGE)
     arguments = parser.parse_args()
     curves = run()
-    print("relative error on the inputs of the beginning, at the end of each leg")
+    print("relative error on the initial inputs, at the end of each leg")
     print(f"{'leg':12} {'sliding window':>16} {'RLS':>10}")
     for number, name in enumerate(LEGS, start=1):
         last = number * curves.leg - 1

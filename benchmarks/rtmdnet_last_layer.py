@@ -1,13 +1,13 @@
-"""What an exact solution for RT-MDNet's last layer would remember: margins on the past and on the next frames.
+"""Measures what an exact solution for RT-MDNet's last layer would remember: margins on past and next frames.
 
     python benchmarks/rtmdnet_last_layer.py demo lantern_long --frames 500
     python benchmarks/rtmdnet_last_layer.py davis blackswan camel dog --root DAVIS --step 2 --window 10
 
-Walks along a sequence with the true boxes, gives `rls_rtmdnet` the samples of every ``--step``-th frame, and after each
-regular update judges four last layers on the same fc5 features: the learner's own fc6, and exact solutions on the
-frames that it holds (window) or on all frames so far, by least squares and by logistic regression, classes balanced.
-Features of the past are computed again with the present fc4 and fc5. Margin: mean score of the five best target boxes
-minus the highest of the background, in standard deviations of the frame's scores; hit: it is positive.
+Follows the true boxes of a sequence, gives `rls_rtmdnet` the samples of every ``--step``-th frame, and after each
+regular update tests four last layers on the same fc5 features: the learner's fc6, and exact solutions on the stored
+frames (window) or on all frames so far, by least squares and by logistic regression, with balanced classes. Features of
+past frames are recomputed with the current fc4 and fc5. Margin: mean score of the five best target boxes minus the
+highest background score, in standard deviations of the frame's scores; hit: the margin is positive.
 """
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from pytracking.tracker.rtmdnet.sampling import draw_around
 
 RIDGE = 1e-3  # relative to the mean diagonal of the normal equations
 NEWTON_STEPS = 6
-AHEAD = 5  # next frames judged
+AHEAD = 5  # number of next frames tested
 LEARNERS = ("fc6 as learnt", "least squares, window", "least squares, all", "logistic, all")
 
 
 def frames_of(args: argparse.Namespace) -> list[tuple[str, list, np.ndarray]]:
-    """Names, functions that load a frame, and boxes; every ``step``-th frame with a visible target."""
+    """Names, functions that load a frame, and boxes, of every ``step``-th frame with a visible target."""
     found = []
     for name in args.sequences:
         if args.source == "davis":
@@ -65,14 +65,14 @@ def samples_at(tracker: RtmdnetTracker, image: np.ndarray, box: np.ndarray) -> t
 
 @torch.no_grad()
 def hidden(tracker: RtmdnetTracker, features: Tensor) -> Tensor:
-    """Output of fc5 with a constant, (n, 513), float64."""
+    """Outputs of fc5 and a constant 1, (n, 513), float64."""
     for layer in tracker.learner.head.layers[:-1]:
         features = torch.relu(layer(features))
     return torch.cat([features, features.new_ones(len(features), 1)], 1).double()
 
 
 def weighted_solution(rows: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-    """Minimises the weighted squared error plus a small ridge."""
+    """Minimises the weighted squared error with a small ridge penalty."""
     gram = rows.T @ (rows * weights[:, None])
     gram.diagonal().add_(RIDGE * gram.diagonal().mean())
     return torch.linalg.solve(gram, rows.T @ (weights * targets))
@@ -107,7 +107,7 @@ def margin(solution: Tensor, pair: tuple[Tensor, Tensor]) -> float:
 
 
 def probe(tracker: RtmdnetTracker, loaders: list, boxes: np.ndarray, window: int) -> dict[tuple[str, str], list[float]]:
-    """Margins by learner, on the past (frames older than the window) and the next frames, after each update."""
+    """Margins after each update, by learner, on past frames (older than the window) and on the next frames."""
     margins: dict[tuple[str, str], list[float]] = {}
     tracker.initialize(loaders[0](), {"init_bbox": boxes[0].tolist(), "seed": 0})
     stored: list[tuple[Tensor, Tensor]] = []
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("--root", type=Path, help="davis: folder with JPEGImages and Annotations")
     parser.add_argument("--frames", type=int, default=500)
     parser.add_argument("--step", type=int, default=5)
-    parser.add_argument("--window", type=int, default=20, help="stored frames that a learner holds")
+    parser.add_argument("--window", type=int, default=20, help="number of frames that a learner stores")
     args = parser.parse_args()
     if args.source == "davis" and args.root is None:
         parser.error("davis needs --root, the folder with JPEGImages and Annotations")

@@ -1,10 +1,10 @@
-"""RLS-RTMDNet beside simpleRT-MDNet in one run: frames, regular updates, and the memory of the first frame.
+"""RLS-RTMDNet and simpleRT-MDNet in one run: time of frames and regular updates, and memory of the first frame.
 
-    python benchmarks/rtmdnet_speed.py track       frames and their updates: 500 frames, then as they are at frame 1000
+    python benchmarks/rtmdnet_speed.py track       frames and their updates: 500 frames, then those from frame 1000 on
     python benchmarks/rtmdnet_speed.py update      regular updates of both learners in turn, at several ranks of P
-    python benchmarks/rtmdnet_speed.py memory      peak resident memory of a first frame, in a process of its own
+    python benchmarks/rtmdnet_speed.py memory      peak resident memory of the first frame
 
-Times are processor time of one thread, of things that ran in turn, so that ratios mean something on a busy machine too.
+Times are processor time of one thread, measured alternately, so that ratios are meaningful on a busy machine too.
 """
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def thread_seconds(action: Callable[[], object]) -> float:
 
 
 def teach(learner: RLSHeadLearner, rank: int) -> None:
-    """Brings every P to a rank with random inputs around a common mean, as virtual inputs are."""
+    """Raises every P to a rank with random inputs around a common mean, similar to virtual inputs."""
     generator = torch.Generator().manual_seed(1)
     for inverse in learner.inverses:
         mean = torch.rand(inverse.dim, generator=generator)
@@ -67,7 +67,7 @@ def make_learners() -> dict[str, HeadLearner]:
 
 
 def new_frames(memories: list[FrameMemory], generator: torch.Generator) -> list[SampleSet]:
-    """The samples of twenty frames, ten of them new, as a regular update finds them."""
+    """Samples of twenty frames, ten of them new, as in a regular update."""
     for memory, mean in zip(memories, (0.3, 0.0), strict=True):
         for _ in range(10 if len(memory) else 20):
             memory.add(torch.relu(torch.randn(memory.samples, FEATURES, generator=generator) + mean))
@@ -111,7 +111,7 @@ def make_tracker(kind: type[RtmdnetTracker], spec: str) -> RtmdnetTracker:
     constructor = {"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": {"spec": spec}}
     params = (default if kind is RLSRtmdnetTracker else simple).parameters()
     params.device = "cpu"
-    params.success_threshold = -float("inf")  # random weights: every frame counts as found, all updates are regular
+    params.success_threshold = -float("inf")  # the target always counts as found, so all updates are regular
     with tempfile.TemporaryDirectory() as folder:
         params.network_file = Path(folder) / "random.pth"
         save_checkpoint(params.network_file, mdnet(spec=spec).state_dict(), constructor, {})
@@ -119,7 +119,7 @@ def make_tracker(kind: type[RtmdnetTracker], spec: str) -> RtmdnetTracker:
 
 
 class TimedTracker:
-    """A tracker with the processor time of its frames and of the regular updates in them."""
+    """Records the processor time of a tracker's frames and regular updates."""
 
     def __init__(self, tracker: RtmdnetTracker, first: np.ndarray) -> None:
         self.tracker = tracker
@@ -142,7 +142,7 @@ class TimedTracker:
 
 
 def track_in_turns(trackers: dict[str, TimedTracker], images: list[np.ndarray]) -> None:
-    """Frame by frame, so that other jobs slow all trackers down alike."""
+    """Alternates between trackers frame by frame, so that other load slows all of them alike."""
     for image in images:
         for tracker in trackers.values():
             tracker.track(image)
@@ -161,7 +161,7 @@ def print_ratios(what: str, trackers: dict[str, TimedTracker]) -> None:
 
 
 def remember_more(tracker: RtmdnetTracker, count: int) -> None:
-    """Inputs for P without updates: means of mini-batches of stored samples for fc4, random ones for fc5 and fc6."""
+    """Updates P without learning: with means of stored mini-batches for fc4, and random inputs for fc5 and fc6."""
     first, *others = tracker.learner.inverses
     generator, params = torch.Generator().manual_seed(first.steps), tracker.params
     positives, negatives = tracker.positives.last(), tracker.negatives.last()
@@ -185,7 +185,7 @@ def benchmark_track(spec: str, frames: int, late: int, every: int) -> None:
     block = params.update_interval  # one regular update in each block
     print(f"{spec} network with random weights; mean processor time, load {os.getloadavg()[0]:.1f}")
     for number, start in enumerate(tqdm(range(1, frames + 1, block), desc=f"blocks of {block} frames")):
-        if (number + every // 2) % every:  # the cost grows with P's rank alone, so blocks in between may be left out
+        if (number + every // 2) % every:  # the cost depends only on P's rank, so blocks in between may be skipped
             remember_more(trackers[RLS].tracker, params.update_iterations)
             continue
         track_in_turns(trackers, images[start : start + block])
@@ -206,11 +206,11 @@ def benchmark_memory(spec: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("track", "update", "memory"))
-    parser.add_argument("--ranks", type=int, nargs="+", default=[50, 425, 800, 1550], help="update: of P at the start")
-    parser.add_argument("--repeats", type=int, default=3, help="update: updates of each learner")
-    parser.add_argument("--frames", type=int, default=500, help="track: how many")
-    parser.add_argument("--every", type=int, default=5, help="track: time one update in N; others only feed P")
-    parser.add_argument("--late", type=int, default=1000, help="track: frame to which P is then brought; 0: none")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[50, 425, 800, 1550], help="update: initial ranks of P")
+    parser.add_argument("--repeats", type=int, default=3, help="update: number of updates of each learner")
+    parser.add_argument("--frames", type=int, default=500, help="track: number of frames")
+    parser.add_argument("--every", type=int, default=5, help="track: time one update in N; the others only update P")
+    parser.add_argument("--late", type=int, default=1000, help="track: also measure from this frame on; 0: do not")
     parser.add_argument("--spec", default="vggm", help="convolutions: vggm (published) or alexnet (bundled network)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

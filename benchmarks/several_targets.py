@@ -1,10 +1,10 @@
-"""What four targets in one video cost beside one, on the shipped network, and whether their boxes are the same.
+"""Cost of four targets in one video compared with one, on the bundled network, and whether their boxes are the same.
 
     python benchmarks/several_targets.py [--frames 40] [--rounds 3] [--tracker rls_dimp]
 
-The video is four demo sequences side by side, each with its target. One target at a time and all together take turns on
-the same frames in one process; each one's best round counts. Beside the time that passes it prints the processor time,
-which does not depend on what else the machine does.
+The video shows four demo sequences side by side, each with its target. Runs with a single target and with all four
+alternate on the same frames in one process; the best round of each counts. Prints elapsed and processor time; the
+latter does not depend on other load.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Boxes = dict[int, list[float]]
 
 
 class Cost(NamedTuple):
-    """Milliseconds for each frame after the first."""
+    """Milliseconds per frame after the first."""
 
     passed: float
     processor: float
@@ -50,7 +50,7 @@ def make_video(frames: int) -> tuple[list[np.ndarray], Boxes]:
 
 
 def track(tracker: TrackerHandle, images: list[np.ndarray], boxes: Boxes) -> tuple[Cost, dict[int, list]]:
-    """The cost and the boxes of these targets, together."""
+    """The cost and the boxes of tracking these targets together."""
     targets = tracker.several()
     outputs = [targets.init(images[0], boxes)]
     passed, processor = time.perf_counter(), time.process_time()

@@ -1,12 +1,12 @@
-"""The shipped networks on the real validation sequences, beside their baselines and OpenCV's trackers, in one run.
+"""Compares the bundled networks with their baselines and OpenCV's trackers on the real validation sequences.
 
     python benchmarks/training_validation_table.py [--sequences FOLDER] [--network-path FOLDER] [--trackers rls_dimp …]
 
-Prints AUC of success, precision at 20 pixels, normalised precision and frames per second for every tracker, the first
-tracker's difference from each of the others with its 95 % bootstrap interval over sequences, and AUC for every
-sequence; writes the tables as markdown with --output. Sequences: those of ltr/dataset/splits/real_validation.txt, which
-dimp_mobile was not trained on; its halves are validation_a and validation_b. NanoTrack and VitTrack need their ONNX
-files in --network-path.
+Prints AUC of success, precision at 20 pixels, normalised precision and frames per second of every tracker, the first
+tracker's difference from each other with its 95 % bootstrap interval over sequences, and AUC on every sequence;
+--output writes the tables as Markdown. The sequences are those of ltr/dataset/splits/real_validation.txt, on which
+dimp_mobile was not trained; its halves are validation_a and validation_b. NanoTrack and VitTrack need their ONNX files
+in --network-path.
 """
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def validation_sequences(root: Path, split: str, most_frames: int | None) -> lis
     for name in names:
         folder = root / name
         if not folder.is_dir():
-            raise SystemExit(f"error: {folder} is absent; name the folder of the real sequences with --sequences")
+            raise SystemExit(f"error: {folder} does not exist; set the folder of the real sequences with --sequences")
         sequence = load_sequence(folder, name.split("/")[0], origin=names.origins[name])
         frames = sequence.frames[:most_frames]
         boxes = np.array(sequence.ground_truth_rect, dtype=np.float64)[: len(frames)]
@@ -57,14 +57,14 @@ def validation_sequences(root: Path, split: str, most_frames: int | None) -> lis
 
 
 def runs_of(name: str, runs: int) -> list[Tracker]:
-    """A tracker once for each seed; peers have none, so one run of them says everything."""
+    """A tracker once per seed; trackers without randomness run once."""
     folder, parameters = TRACKERS[name]
     seeded = folder not in ("opencv", "nanotrack") and runs > 1
     return trackerlist(folder, parameters, range(runs) if seeded else None, display_name=name)
 
 
 def table(evaluation: Evaluation) -> Table:
-    """A row for each tracker, best AUC first."""
+    """One row per tracker, best AUC first."""
     rows = []
     for scores in evaluation.trackers:
         summary = evaluation.summary(scores)
@@ -76,7 +76,7 @@ def table(evaluation: Evaluation) -> Table:
 
 
 def differences(evaluation: Evaluation) -> Table:
-    """The first tracker's AUC minus that of each other, on the same sequences."""
+    """The first tracker's AUC minus each other's, paired over sequences."""
     first, *others = evaluation.trackers
     result = Table(f"{first.name} minus another", ["other", "AUC", "95 % interval", "better on", "p"])
     for other in others:
@@ -99,14 +99,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sequences", type=Path, default=SEQUENCES, help="folder of <benchmark>/<sequence>")
     parser.add_argument("--split", default="real_validation", help="split file of ltr/dataset/splits, or a .txt file")
-    parser.add_argument("--frames", type=int, help="only the first this many frames of each sequence")
+    parser.add_argument("--frames", type=int, help="use only this many frames at the start of each sequence")
     parser.add_argument("--trackers", nargs="+", choices=list(TRACKERS), default=list(TRACKERS))
-    parser.add_argument("--runs", type=int, default=1, help="runs with different seeds of each tracker that has any")
+    parser.add_argument("--runs", type=int, default=1, help="runs with different seeds, for trackers that use one")
     parser.add_argument("--results", type=Path, default=Path("training/validation_results"))
-    parser.add_argument("--network-path", type=Path, help="folder of further networks, such as OpenCV's ONNX files")
+    parser.add_argument("--network-path", type=Path, help="folder of additional networks, such as OpenCV's ONNX files")
     parser.add_argument("--threads", type=int, default=0, help="worker processes; more than 0 makes speeds unreliable")
-    parser.add_argument("--rerun", action="store_true", help="track again where results exist")
-    parser.add_argument("--output", type=Path, help="markdown file to write the tables to")
+    parser.add_argument("--rerun", action="store_true", help="replace existing results")
+    parser.add_argument("--output", type=Path, help="Markdown file to write the tables to")
     args = parser.parse_args()
     os.environ["PYTRACKING_RESULTS_PATH"] = str(args.results.resolve())
     if args.network_path:

@@ -1,10 +1,10 @@
-"""The worst moments of a tracker on annotated sequences: a table, a figure and, where the frames are, their pictures.
+"""Finds the worst moments of a tracker on annotated sequences: a table, a figure and, optionally, the frames.
 
     python -m docs.make_failure_pages RESULTS TRACKER/PARAM --sequences FOLDER [--pictures FOLDER]
 
-RESULTS is the folder that benchmarks/training_validation_table.py wrote. A moment is a stretch of frames in which the
-overlap is below one half; its cost is the overlap that is lost in it. The figure shows boxes and curves and no pixels,
-because the sequences may not be passed on; --pictures draws the same moments on the frames, for those who have them.
+RESULTS is a result folder of benchmarks/training_validation_table.py. A moment is a run of frames with an overlap below
+one half; its cost is the overlap lost. The figure shows boxes and curves but no pixels, because the frames may not be
+redistributed; --pictures draws the same moments on them.
 """
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from pytracking.utils.contact_sheet import COLOURS, captioned, draw_box, grid
 from pytracking.utils.image_io import read_image
 
 POOR = 0.5  # overlap below which a frame belongs to a failure
-SHORTEST = 5  # frames of a failure that counts
-PER_SEQUENCE = 2  # failures of one sequence that are shown
-SHOWN = (-5, 0, 5, 20)  # frames relative to the failure's first that are drawn
+SHORTEST = 5  # frames
+PER_SEQUENCE = 2  # failures shown at most
+SHOWN = (-5, 0, 5, 20)  # frames drawn, relative to the first of the failure
 
 
 class Failure(NamedTuple):
-    """A stretch of poor frames."""
+    """A run of frames with a poor overlap."""
 
     sequence: Sequence
-    boxes: np.ndarray  # (n, 4) of the tracker
+    boxes: np.ndarray  # (n, 4), the tracker's
     overlaps: np.ndarray  # (n,), NaN where the target is absent
     first: int
     last: int
 
     @property
     def cost(self) -> float:
-        """Overlap lost in the stretch, in frames."""
+        """Overlap lost, in frames."""
         return float(np.nansum(1 - self.overlaps[self.first : self.last + 1]))
 
 
 def failures(sequence: Sequence, boxes: np.ndarray) -> list[Failure]:
-    """Stretches of poor frames; a single good frame inside one does not end it."""
+    """Finds the failures in a sequence; a single good frame does not end one."""
     truth = np.asarray(sequence.ground_truth_rect, float)
     known = np.isfinite(truth).all(1)
     values = np.full(len(truth), np.nan)
     values[known] = overlap(boxes[known], truth[known])
     last_known = np.maximum.accumulate(np.where(known, np.arange(len(truth)), 0))
-    poor = np.nan_to_num(values[last_known], nan=1.0) < POOR  # frames without a target go on as it was before
+    poor = np.nan_to_num(values[last_known], nan=1.0) < POOR  # frames without a target repeat the last known overlap
     poor[1:-1] |= poor[:-2] & poor[2:]
     edges = np.flatnonzero(np.diff(np.concatenate([[0], poor.astype(int), [0]])))
     stretches = zip(edges[::2], edges[1::2] - 1, strict=True)
@@ -59,7 +59,7 @@ def failures(sequence: Sequence, boxes: np.ndarray) -> list[Failure]:
 
 
 def draw(found: list[Failure], path: Path) -> None:
-    """A row per failure: boxes at four moments, and the overlap over time."""
+    """Draws one row per failure: boxes at four moments, and the overlap over time."""
     figure, axes = plt.subplots(len(found), len(SHOWN) + 1, figsize=(12, 1.5 * len(found)), squeeze=False)
     for row, failure in zip(axes, found, strict=True):
         truth = np.asarray(failure.sequence.ground_truth_rect, float)
@@ -82,8 +82,8 @@ def draw(found: list[Failure], path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def picture(failure: Failure) -> list[np.ndarray]:
-    """The same moments on the frames."""
+def pictures_of(failure: Failure) -> list[np.ndarray]:
+    """Draws the same moments on the frames."""
     pictures = []
     for step in SHOWN:
         frame = int(np.clip(failure.first + step, 0, len(failure.overlaps) - 1))
@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("--split", default="real_validation", help="split file of ltr/dataset/splits, or a .txt file")
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--figure", type=Path, default=Path(__file__).parent / "img" / "failures.png")
-    parser.add_argument("--pictures", type=Path, help="folder for pictures of the frames, which stay with you")
+    parser.add_argument("--pictures", type=Path, help="folder for pictures of the frames, not to be redistributed")
     args = parser.parse_args()
     found: list[Failure] = []
     for sequence in validation_sequences(args.sequences, args.split, None):
@@ -118,7 +118,7 @@ def main() -> int:
     draw(worst, args.figure)
     if args.pictures:
         args.pictures.mkdir(parents=True, exist_ok=True)
-        sheet = grid([picture(failure) for failure in worst])
+        sheet = grid([pictures_of(failure) for failure in worst])
         cv2.imwrite(str(args.pictures / f"{args.figure.stem}_frames.png"), sheet[..., ::-1])
     return 0
 

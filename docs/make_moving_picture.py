@@ -1,9 +1,9 @@
-"""The moving picture of the README: RLS-DiMP on all short sequences of the demo dataset, none left out.
+"""Makes the README's animation: RLS-DiMP on all short sequences of the demo dataset.
 
     make demo
     python docs/make_moving_picture.py
 
-It shows the results that the first command left, and below each sequence its mean overlap with the annotation so far.
+It shows the results of the first command and, below each sequence, the mean overlap with the annotation so far.
 """
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from pytracking.evaluation.results import boxes_file, read_boxes
 from pytracking.utils.image_io import read_image
 
 TRACKED, TRUTH = (255, 140, 0), (40, 200, 60)
-WIDTH, HEIGHT, LABEL, COLUMNS = 213, 160, 18, 3  # pixels of one sequence's frame and of the line below it
-SHORT = 600  # frames: longer sequences would not fit
+WIDTH, HEIGHT, LABEL = 213, 160, 18  # pixels of a sequence's picture and of the line below it
+COLUMNS = 3
+LONGEST = 600  # frames; longer sequences are left out
 
 
 def tile(sequence: Sequence, boxes: np.ndarray, overlaps: np.ndarray, number: int) -> np.ndarray:
-    """One frame of one sequence with both boxes, and how good the tracker's were so far."""
+    """Draws one frame of a sequence with both boxes and the mean overlap so far."""
     frame = read_image(sequence.frames[number])
     scale = np.array([WIDTH / frame.shape[1], HEIGHT / frame.shape[0]] * 2)
     picture = cv2.resize(frame, (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA)
@@ -41,12 +42,12 @@ def tile(sequence: Sequence, boxes: np.ndarray, overlaps: np.ndarray, number: in
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tracker", default="rls_dimp/default", help="whose results")
-    parser.add_argument("--pictures", type=int, default=40, help="how many, spread evenly over each sequence")
+    parser.add_argument("--tracker", default="rls_dimp/default", help="tracker whose results are shown")
+    parser.add_argument("--pictures", type=int, default=40, help="number of pictures, spread evenly over each sequence")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "img" / "demo.webp")
     args = parser.parse_args()
     tracker = Tracker(*args.tracker.split("/"))
-    sequences = [sequence for sequence in get_dataset("demo") if len(sequence) <= SHORT]
+    sequences = [sequence for sequence in get_dataset("demo") if len(sequence) <= LONGEST]
     files = [boxes_file(tracker.results_dir, sequence.name) for sequence in sequences]
     if missing := [file.name for file in files if not file.exists()]:
         parser.error(f"{tracker.results_dir} lacks {', '.join(missing)}: run `make demo` first")

@@ -1,6 +1,6 @@
-"""Takes the pictures of the page for the README and docs/video.md: ``python docs/make_screenshots.py``.
+"""Takes the screenshots of the web page for README.md and docs/video.md: ``python docs/make_screenshots.py``.
 
-Needs the extras ``web`` and ``dev`` and a Chromium on this machine.
+Needs the extras ``web`` and ``dev`` and Chromium.
 """
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from pytracking.web.app import create_app
 from pytracking.web.settings import WebSettings
 
 OUTPUT = Path(__file__).parent / "img"
-BUTTERFLIES = ([200, 52, 78, 82], [46, 20, 52, 48], [58, 157, 48, 46])  # those that are not annotated
-TARGET_FRAME = 2  # in the picture of several targets: soon they cover each other, and two are mixed up
+BUTTERFLIES = ([200, 52, 78, 82], [46, 20, 52, 48], [58, 157, 48, 46])  # those without annotation
+TARGET_FRAME = 2  # for several targets: soon after, they cover each other and two are confused
 TRACKERS = ("rls_dimp/default", "dimp/bgd")
 WAIT = 600  # seconds
 DESKTOP, PHONE = {"width": 1360, "height": 800}, {"width": 390, "height": 844}
@@ -44,7 +44,7 @@ def start_server(uploads: Path) -> str:
 
 
 def until(page: Page, expression: str) -> None:
-    """Waits for something about the page's state; its policy forbids Playwright's own way, which uses eval."""
+    """Waits until an expression on the page's state is true (the page's policy forbids Playwright's own wait: eval)."""
     end = time.monotonic() + WAIT
     while not page.evaluate(f"(({{ state, chosen }}) => Boolean({expression}))(trackingPage)"):
         if time.monotonic() > end:
@@ -67,7 +67,7 @@ def look_at(page: Page, frame: int) -> None:
 
 
 def page_pictures(page: Page, sequence: str, frames: int) -> None:
-    """Start, tracking, comparison, looking back, phone, dark."""
+    """Takes the start, tracking, comparison, scrubbing, dark and phone views."""
     page.click(f"#gallery button:has-text('{sequence}') >> nth=0")
     until(page, f"state.video?.title === 'demo: {sequence}' && state.picture && chosen().length")
     take(page, "start")
@@ -98,7 +98,7 @@ def page_pictures(page: Page, sequence: str, frames: int) -> None:
 
 
 def draw(page: Page, box: list[float]) -> None:
-    """Draws a box, given in pixels of the picture."""
+    """Draws a box, given in pixels of the frame."""
     area = page.locator("#view-a").bounding_box()
     scale = area["width"] / page.evaluate("document.getElementById('view-a').width")
     corners = [(box[0] + part * box[2], box[1] + part * box[3]) for part in (0, 0.5, 1)]
@@ -111,7 +111,7 @@ def draw(page: Page, box: list[float]) -> None:
 
 
 def targets_picture(page: Page, frames: int) -> None:
-    """Four butterflies at once."""
+    """Takes the view of four butterflies tracked at once."""
     if page.is_visible("#setup-toggle"):
         page.click("#setup-toggle")
     page.click("#gallery button:has-text('butterflies') >> nth=0")
@@ -133,9 +133,9 @@ def targets_picture(page: Page, frames: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sequence", default="runner", help="of the demo dataset")
+    parser.add_argument("--sequence", default="runner", help="sequence of the demo dataset")
     parser.add_argument("--frames", type=int, default=90, help="frames tracked before the second picture")
-    parser.add_argument("--only-targets", action="store_true", help="take the picture of several targets alone")
+    parser.add_argument("--only-targets", action="store_true", help="take only the picture of several targets")
     args = parser.parse_args()
     OUTPUT.mkdir(exist_ok=True)
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -155,7 +155,7 @@ def main() -> int:
 
 
 def compared_boxes(page: Page) -> dict[str, np.ndarray]:
-    """Of the run in view, by the trackers' titles."""
+    """Returns the boxes of the run in view, by tracker title."""
     run = "trackingPage.state.run"
     values = f"{run}.trackers.map((_, place) => {run}.track(place).boxes)"
     columns = page.evaluate(f"{values}.map((boxes) => [...boxes.values].slice(0, 4 * boxes.count))")
@@ -163,7 +163,7 @@ def compared_boxes(page: Page) -> dict[str, np.ndarray]:
 
 
 def playback_picture(page: Page, name: str, boxes: dict[str, np.ndarray], folder: Path) -> None:
-    """What ``python -m pytracking play`` writes, of the same boxes."""
+    """Takes the page that ``pytracking play`` writes for the same boxes."""
     write_page(folder / "play.html", get_dataset("demo")[name], boxes)
     page.goto((folder / "play.html").as_uri())
     page.wait_for_timeout(700)

@@ -1,4 +1,4 @@
-"""What the site takes from outside this folder: model cards, changes, how to contribute, optional pages of the menu."""
+"""Adds pages from outside this folder to the site (model cards, changes, contributing) and extends its menu."""
 from __future__ import annotations
 
 import re
@@ -8,13 +8,13 @@ from typing import Any
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[1]
-TAKEN = {  # file in the repository: page of the site
+INCLUDED = {  # file in the repository: page of the site
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "ltr/bundled/dimp_mobile.md": "card_dimp_mobile.md",
     "ltr/bundled/rtmdnet_small.md": "card_rtmdnet_small.md",
 }
-TITLES = {  # pages of the menu's last sections, where they exist
+TITLES = {  # pages of the menu's last section
     "benchmarks.md": "Benchmarks",
     "failures.md": "Failures",
     "pytracking_users.md": "For users of pytracking",
@@ -29,26 +29,26 @@ LINK = re.compile(r"\]\((?P<target>[^)#\s]+)(?P<rest>#[^)]*)?\)")
 
 
 def on_config(config: Any) -> Any:
-    """Adds pages to the menu that are there."""
-    there = [page for page in TITLES if page in TAKEN.values() or (ROOT / "docs" / page).is_file()]
+    """Adds existing pages to the menu."""
+    existing = [page for page in TITLES if page in INCLUDED.values() or (ROOT / "docs" / page).is_file()]
     project = next(section["Project"] for section in config.nav if "Project" in section)
-    project[:0] = [{TITLES[page]: page} for page in there]
+    project[:0] = [{TITLES[page]: page} for page in existing]
     return config
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Adds the pages that lie elsewhere in the repository."""
-    for source, page in TAKEN.items():
+    """Adds the included pages to the site."""
+    for source, page in INCLUDED.items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links that lead out of the folder lead to the page taken from there, or become plain text."""
-    origin = next((ROOT / source for source, name in TAKEN.items() if name == page.file.src_uri), None)
+    """Redirects links out of this folder to the included page, or removes them."""
+    origin = next((ROOT / source for source, name in INCLUDED.items() if name == page.file.src_uri), None)
     folder = (origin or ROOT / "docs" / page.file.src_uri).parent
 
-    def lead(match: re.Match[str]) -> str:
+    def redirect(match: re.Match[str]) -> str:
         target, rest = match["target"], match["rest"] or ""
         if re.match(r"[a-z]+:", target):
             return match[0]
@@ -57,10 +57,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
             inside = path.relative_to(ROOT).as_posix()
         except ValueError:
             return match[0]
-        if inside in TAKEN:
-            return f"]({TAKEN[inside]}{rest})"
+        if inside in INCLUDED:
+            return f"]({INCLUDED[inside]}{rest})"
         if inside.startswith("docs/"):
             return f"]({inside.removeprefix('docs/')}{rest})" if origin else match[0]
         return "]" if path.exists() else match[0]
 
-    return LINK.sub(lead, markdown)
+    return LINK.sub(redirect, markdown)

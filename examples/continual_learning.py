@@ -1,10 +1,10 @@
-"""A network that learns from a stream and keeps what it has learnt: RLSPreconditioner beside SGD and Adam.
+"""A network learns from a stream without forgetting: RLSPreconditioner compared with SGD and Adam.
 
     python examples/continual_learning.py [--steps 100] [--seeds 3] [--output docs/img/gallery_stream.png]
 
-One function is to be learnt, but the inputs come from one region after another and never return: what is learnt in a
-region can only be forgotten. Every sample is seen once. Each optimizer runs with the step length, out of four, that
-leaves the smallest error over all regions at the end; so each shows its best.
+A single function is to be learnt, but the inputs come from one region after another and never return, so a learner can
+forget earlier regions. Every sample is seen once. Each optimizer is shown with the best of four step lengths, the one
+with the smallest final error over all regions.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEP_LENGTHS = {
 
 
 def regions(generator: torch.Generator) -> tuple[Callable[[int], tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
-    """A source of samples by region, and held-out samples of every region."""
+    """Returns a function that draws samples of a region, and held-out samples of every region."""
     teacher = nn.Sequential(nn.Linear(DIM, 32), nn.Tanh(), nn.Linear(32, 1))
     for parameter in teacher.parameters():
         nn.init.normal_(parameter, std=0.5, generator=generator)
@@ -41,7 +41,7 @@ def regions(generator: torch.Generator) -> tuple[Callable[[int], tuple[Tensor, T
 
 
 def learn(method: str, step_length: float, seed: int, steps: int) -> list[float]:
-    """The error over all regions seen so far, relative to their variance, at the end of each region."""
+    """Trains a model; returns the error over all regions seen so far, relative to their variance, after each region."""
     generator = torch.Generator().manual_seed(seed)
     draw, held_out = regions(generator)
     torch.manual_seed(seed)
@@ -80,7 +80,7 @@ def compare(steps: int, seeds: int) -> dict[str, Tensor]:
 
 
 def draw_figure(curves: dict[str, Tensor], path: Path) -> None:
-    """Error against regions seen: mean and range over seeds."""
+    """Draws the error against the regions seen: mean and range over seeds."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4), layout="constrained")
@@ -99,7 +99,7 @@ def draw_figure(curves: dict[str, Tensor], path: Path) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=100, help="mini-batches of each region")
+    parser.add_argument("--steps", type=int, default=100, help="mini-batches per region")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--output", type=Path, default=Path("stream.png"))
     args = parser.parse_args(argv)

@@ -1,8 +1,8 @@
-"""A tracker in one's own loop: frames from anywhere, boxes and scores as numbers.
+"""Use a tracker in your own loop: frames from anywhere in, boxes and scores out.
 
     python examples/embedding.py [--tracker rls_dimp/default] [--frames 120] [--output picture.png]
 
-Draws the score of every frame, and the frames with the highest and the lowest.
+Draws the score of every frame, and the frames with the highest and the lowest score.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytracking.video.overlay import draw_output
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tracker", default="rls_dimp/default")
-    parser.add_argument("--sequence", default="runner", help="of the demo dataset")
+    parser.add_argument("--sequence", default="runner", help="sequence of the demo dataset")
     parser.add_argument("--frames", type=int, default=120)
     parser.add_argument("--output", type=Path, default=Path("embedding.png"))
     args = parser.parse_args(argv)

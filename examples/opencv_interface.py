@@ -1,6 +1,8 @@
-"""A tracker with the interface of ``cv2.Tracker``, and its boxes as supervision's detections.
+"""Use a tracker through the interface of ``cv2.Tracker``, and draw its boxes with supervision.
 
-python examples/opencv_interface.py [--tracker rls_dimp/default] [--frames 60] [--output picture.jpg]
+    python examples/opencv_interface.py [--tracker rls_dimp/default] [--frames 60] [--output picture.jpg]
+
+Needs the package ``supervision``.
 """
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ import numpy as np
 import pytracking
 from pytracking.evaluation import get_dataset
 
-FOUND = 0.25  # least score at which a box counts as found; without a score it always does
+FOUND = 0.25  # lowest score of a found target; trackers without scores always report it as found
 
 
 class OpenCVTracker:
-    """``init(image, box)`` and ``update(image) -> (found, box)`` with BGR images, as OpenCV's own trackers have it."""
+    """``init(image, box)`` and ``update(image) -> (found, box)`` with BGR images, like OpenCV's own trackers."""
 
     def __init__(self, tracker: str = "rls_dimp/default") -> None:
         self._tracker = pytracking.load(tracker)
@@ -37,7 +39,7 @@ class OpenCVTracker:
 
 
 def as_detections(boxes: dict[int, tuple[float, ...]], scores: dict[int, float]):
-    """Boxes x, y, w, h by target as ``supervision.Detections``."""
+    """Converts boxes x, y, w, h by target to ``supervision.Detections``."""
     import supervision as sv
 
     table = np.array(list(boxes.values()), dtype=float).reshape(-1, 4)
@@ -51,7 +53,7 @@ def as_detections(boxes: dict[int, tuple[float, ...]], scores: dict[int, float])
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tracker", default="rls_dimp/default")
-    parser.add_argument("--sequence", default="fish", help="of the demo dataset")
+    parser.add_argument("--sequence", default="fish", help="sequence of the demo dataset")
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--output", type=Path, default=Path("supervision.jpg"))
     args = parser.parse_args(argv)
@@ -60,7 +62,7 @@ def main(argv: list[str] | None = None) -> None:
     sequence = get_dataset("demo")[args.sequence]
     tracker = OpenCVTracker(args.tracker)
     tracker.init(cv2.imread(str(sequence.frames[0])), tuple(sequence.init_info()["init_bbox"]))
-    track = {"color_lookup": sv.ColorLookup.TRACK}  # a colour for each target; there are no classes
+    track = {"color_lookup": sv.ColorLookup.TRACK}  # one colour per target, as there are no classes
     trace, boxes = sv.TraceAnnotator(thickness=2, **track), sv.BoxAnnotator(thickness=2, **track)
     labels = sv.LabelAnnotator(text_scale=0.4, **track)
     for file in sequence.frames[1 : args.frames]:

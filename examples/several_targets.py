@@ -1,8 +1,8 @@
-"""Several targets in one video: one network pass for all, a learner each; one comes later, one goes.
+"""Track several targets in one video with one network pass for all; the second target joins later.
 
     python examples/several_targets.py [--tracker rls_dimp/default] [--frames 60] [--output picture.jpg]
 
-Two sequences of the demo dataset are put side by side, so that one picture has two annotated targets.
+Two sequences of the demo dataset are put side by side, so that each frame has two annotated targets.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = ("fish", "beetle")
 
 
 def side_by_side(frames: int) -> Iterator[tuple[np.ndarray, dict[int, list[float]]]]:
-    """Frames with two targets, and where each of them is."""
+    """Yields frames with two targets, and the box of each."""
     dataset = get_dataset("demo")
     left, right = (dataset[name] for name in NAMES)
     for number in range(min(frames, len(left), len(right))):
@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=Path("several_targets.jpg"))
     args = parser.parse_args(argv)
     targets = pytracking.load(args.tracker).several()
-    joins = args.frames // 4  # the second target is known from here on
+    joins = args.frames // 4  # frame at which the second target is added
     for number, (frame, truth) in enumerate(side_by_side(args.frames)):
         if number == 0:
             outputs = targets.init(frame, {1: truth[1]})

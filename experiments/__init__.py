@@ -1,1 +1,1 @@
-"""The paper's tables and figures, one readable definition each: ``python -m experiments list``."""
+"""The paper's tables and figures, one definition each: ``python -m experiments list``."""

@@ -22,21 +22,21 @@ from .tables import experiment_names, get_experiment
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="the experiments there are")
+    commands.add_parser("list", help="list the experiments")
     texts = {
-        "plan": "what it costs, and what is missing",
-        "run": "run what is not there yet",
-        "status": "how far it has come",
-        "report": "our numbers beside the paper's",
+        "plan": "estimate the cost and name missing data and weights",
+        "run": "run what has no results yet",
+        "status": "show the progress",
+        "report": "compare our numbers with the paper's",
     }
     for name, text in texts.items():
         command = commands.add_parser(name, help=text)
         command.add_argument("experiment", help="a name from `list`")
-        command.add_argument("--family", default="dimp", help="whose trackers: dimp, prdimp, super_dimp, atom")
-        command.add_argument("--runs", type=int, help="repetitions instead of the paper's number")
+        command.add_argument("--family", default="dimp", help="tracker family: dimp, prdimp, super_dimp or atom")
+        command.add_argument("--runs", type=int, help="number of runs (default: the experiment's)")
         command.add_argument("--trackers", nargs="+", metavar="LABEL", help="only these rows")
         command.add_argument("--sequences", nargs="+", metavar="NAME", help="only these sequences")
-        command.add_argument("--dataset", help="another dataset for every benchmark, e.g. folder:PATH")
+        command.add_argument("--dataset", help="replace the dataset of every benchmark, e.g. by folder:PATH")
         command.add_argument("--results_path", help="folder of result files (shared by all nodes of a cluster)")
         command.add_argument("--network_path", help="folder of network weights")
         if name in ("plan", "run"):
@@ -44,13 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             command.add_argument("--workers", type=int, default=cores, help="processes (default: one per core)")
             add_computing_options(command)
         if name == "plan":
-            command.add_argument("--no-probe", action="store_true", help="do not try trackers to measure their speed")
+            command.add_argument("--no-probe", action="store_true", help="do not run trackers to measure their speed")
         if name == "run":
             command.add_argument("--overwrite", action="store_true", help="move results of other settings or data away")
-            command.add_argument("--runner", choices=("local", "ray"), default="local", help="here or on Ray")
-            command.add_argument("--address", help="of a running Ray cluster: auto or HOST:PORT")
-            command.add_argument("--gpus", type=float, default=0.0, help="share of a GPU for a task (ray)")
-            command.add_argument("--cpus", type=int, default=1, help="cores for a task (ray)")
+            command.add_argument("--runner", choices=("local", "ray"), default="local", help="local processes or Ray")
+            command.add_argument("--address", help="address of a running Ray cluster: auto or HOST:PORT")
+            command.add_argument("--gpus", type=float, default=0.0, help="GPUs per task, may be a fraction (ray)")
+            command.add_argument("--cpus", type=int, default=1, help="cores per task (ray)")
         if name == "report":
             command.add_argument("--output", type=Path, help="folder for report.md, report.tex and figures")
 
@@ -118,7 +118,7 @@ def _probe(experiment, jobs: list[Job], args: argparse.Namespace) -> int:
 
     if args.command != "run" or args.family != "dimp":
         command = f"pytracking experiments run {experiment.name}"
-        raise UserError(f"'{experiment.name}' is run and reported at once, for DiMP's learners: {command}")
+        raise UserError(f"'{experiment.name}' supports only `run`, which also reports, and DiMP's learners: {command}")
     for job in jobs:
         print(run_memory_probe(experiment, job))
     return 0
@@ -127,7 +127,7 @@ def _probe(experiment, jobs: list[Job], args: argparse.Namespace) -> int:
 def _pool(args: argparse.Namespace) -> contextlib.AbstractContextManager:
     if args.runner == "local":
         if args.address:
-            raise UserError("--address belongs to --runner ray")
+            raise UserError("--address requires --runner ray")
         return contextlib.nullcontext()
     from .engines.ray_cluster import RayPool
 

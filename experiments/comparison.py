@@ -1,4 +1,4 @@
-"""One tracker of a table against all others, sequence by sequence: how much better, how certain, and where."""
+"""Compares one tracker of a table with all others, paired over sequences."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from pytracking.analysis.tables import Number, Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_SEQUENCES = 30  # with more, a table by sequence is no longer read
+MOST_SEQUENCES = 30  # a longer table by sequence would be unreadable
 
 
 def sequence_means(evaluation: Evaluation) -> dict[str, np.ndarray]:
@@ -22,13 +22,13 @@ def sequence_means(evaluation: Evaluation) -> dict[str, np.ndarray]:
 
 
 def against_others(evaluation: Evaluation, reference: str) -> dict[str, PairedComparison]:
-    """Row label -> the reference compared with it, for all rows but the reference."""
+    """Row label -> comparison of the reference with that row, for all other rows."""
     values = sequence_means(evaluation)
     return {label: compare_paired(values[reference], others) for label, others in values.items() if label != reference}
 
 
 def difference_table(evaluation: Evaluation, reference: str) -> Table:
-    """The reference against every other row, sequence by sequence: how much, and how certain."""
+    """The reference's difference from every other row, paired over sequences, with its interval."""
     table = Table(
         f"{reference} minus the others: success (AUC)",
         ["against", "difference", "95 % interval", "p", "better on", "worse on", "equal on"],
@@ -41,7 +41,7 @@ def difference_table(evaluation: Evaluation, reference: str) -> Table:
 
 
 def sequence_table(evaluation: Evaluation) -> Table:
-    """AUC of every row on every sequence, averaged over runs: where the differences come from."""
+    """AUC of every row on every sequence, averaged over runs."""
     table = Table("success (AUC) by sequence", ["sequence", *(tracker.name for tracker in evaluation.trackers)])
     columns = sequence_means(evaluation).values()
     for name, *values in zip(evaluation.names, *columns, strict=True):
@@ -51,7 +51,7 @@ def sequence_table(evaluation: Evaluation) -> Table:
 
 
 def draw_differences(evaluation: Evaluation, reference: str) -> Figure:
-    """A point with its 95 % interval for each other row, and a faint point for each sequence."""
+    """Draws each other row's difference with its 95 % interval, and a faint tick for each sequence."""
     from matplotlib.figure import Figure
 
     means, results = sequence_means(evaluation), against_others(evaluation, reference)
@@ -65,7 +65,7 @@ def draw_differences(evaluation: Evaluation, reference: str) -> Figure:
     axes.axvline(0, color="0.3", linewidth=0.8)
     axes.set_yticks(range(len(results)), list(results), fontsize=8)
     axes.set_ylim(len(results) - 0.4, -0.6)
-    axes.set_xlabel(f"AUC of {reference} minus that of the row; bars: 95 % interval, ticks: sequences", fontsize=8)
+    axes.set_xlabel(f"AUC of {reference} minus the row's AUC; bars: 95 % interval, ticks: sequences", fontsize=8)
     axes.tick_params(axis="x", labelsize=7)
     axes.grid(axis="x", color="0.88", linewidth=0.6)
     return figure

@@ -1,8 +1,8 @@
-"""What an experiment is: which trackers run how often on which benchmark, and which numbers the paper gives for it."""
+"""Definition of an experiment: trackers, benchmarks, number of runs, and the paper's numbers."""
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytracking.analysis.rules import DEFAULT_RULE
@@ -14,13 +14,13 @@ PUBLISHED = Path(__file__).parent / "published"
 class Benchmark:
     """One dataset of an experiment, with the trackers that run on it.
 
-    Trackers belong to the benchmark, as the paper chooses a tracker's parameters by benchmark (learning rate 3e-2 on
+    Trackers are listed per benchmark because the paper chooses parameters per benchmark (learning rate 3e-2 on
     short-term benchmarks, 3e-3 on long-term ones).
     """
 
     dataset: str  # a name for get_dataset, also the prefix of the published columns
     trackers: dict[str, str]  # row label as in the paper -> "tracker:parameters[@network]"
-    sequences: tuple[str, ...] | None = None  # only these of the dataset; a --dataset given instead is taken whole
+    sequences: tuple[str, ...] | None = None  # subset of the dataset; ignored if --dataset replaces the dataset
     metrics: tuple[str, ...]  # columns, e.g. "success", "precision"; see experiments.scoring
     rule: str = DEFAULT_RULE  # evaluator rule, printed with every table
     protocol: str = "ope"  # "ope": one pass, scored here; "server": packed for upload; "vot": resets; "memory": probe
@@ -29,7 +29,7 @@ class Benchmark:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """One table or figure: which trackers, on which benchmarks, how often."""
+    """One table or figure of the paper, or one of our own."""
 
     name: str
     title: str
@@ -38,8 +38,8 @@ class Experiment:
     label: str = ""  # the table's or figure's label in the paper
     published: str | None = None  # file in experiments/published
     figure: str | None = None  # "success" plot of each benchmark; the same on "hard" sequences; "differences" from RLS
-    strict_weights: bool = True  # an experiment never runs on a stand-in network unless it names it
-    notes: tuple[str, ...] = field(default=())
+    strict_weights: bool = True  # use fallback networks only if the experiment names them
+    notes: tuple[str, ...] = ()
 
     def published_values(self) -> dict[str, dict[str, float]]:
         """Row label -> column ("dataset/metric", "fps", "memory_mib") -> the paper's number."""

@@ -1,4 +1,4 @@
-"""Any experiment on RLS-DiMP for another tracker of its family: the same rows, each with its counterpart there."""
+"""Translates an experiment on DiMP to another family: each row gets the family's counterpart."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -8,7 +8,7 @@ from pytracking.evaluation.reference import TrackerReference
 
 from .definition import Benchmark, Experiment
 
-_ROLES = {  # of DiMP's rows; short- and long-term files have the same counterpart, the families have one rate each
+_ROLES = {  # of DiMP's rows; other families have one learning rate, so short- and long-term files share a counterpart
     ("dimp", "dimp50"): "baseline",
     ("dimp", "bgd"): "bgd",
     ("dimp", "bgd_long_term"): "bgd",
@@ -18,7 +18,7 @@ _ROLES = {  # of DiMP's rows; short- and long-term files have the same counterpa
     ("rls_dimp", "long_term"): "rls",
     ("rls_dimp", "exact"): "exact",
 }
-FAMILIES: dict[str, tuple[str, dict[str, str]]] = {  # name in tables, and the tracker of each role
+FAMILIES: dict[str, tuple[str, dict[str, str]]] = {  # family -> name in tables, and role -> tracker
     "prdimp": ("PrDiMP", {
         "baseline": "dimp:prdimp50", "bgd": "dimp:prdimp50_bgd", "matched": "dimp:prdimp50_bgd_matched",
         "rls": "rls_dimp:prdimp50", "exact": "rls_dimp:prdimp50_exact",
@@ -35,13 +35,13 @@ FAMILIES: dict[str, tuple[str, dict[str, str]]] = {  # name in tables, and the t
 
 
 def of_family(experiment: Experiment, family: str) -> Experiment:
-    """The experiment's DiMP rows with another family's trackers; UserError if no row has a counterpart there."""
+    """The experiment's DiMP rows with another family's trackers; raises UserError if no row has a counterpart."""
     if family not in FAMILIES:
         raise UserError(f"there is no family {family!r}; there are: dimp, {', '.join(FAMILIES)}")
     benchmarks = [_translate(benchmark, *FAMILIES[family]) for benchmark in experiment.benchmarks]
     benchmarks = [benchmark for benchmark in benchmarks if benchmark.trackers]
     if not benchmarks:
-        raise UserError(f"experiment {experiment.name!r} has no row of DiMP's that {family!r} has a counterpart of")
+        raise UserError(f"no row of experiment {experiment.name!r} has a counterpart in family {family!r}")
     return replace(
         experiment,
         name=f"{experiment.name}_{family}",
@@ -60,5 +60,5 @@ def _translate(benchmark: Benchmark, title: str, trackers: dict[str, str]) -> Be
         if role is not None:
             counterpart = TrackerReference.parse(trackers[role])
             text = str(replace(counterpart, network=name.network))
-            rows[label.replace("DiMP", title)] = text.replace("/", ":", 1)  # as definitions write it
+            rows[label.replace("DiMP", title)] = text.replace("/", ":", 1)  # the notation of definitions
     return replace(benchmark, trackers=rows)

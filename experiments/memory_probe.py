@@ -1,8 +1,8 @@
-"""The memory probe: all learners walk along a sequence with the true boxes and are asked what they remember.
+"""The memory probe: measures what learners remember of a sequence, independently of tracking.
 
-Tracking results mix what a learner remembers with where its tracker happened to look. Here the patches are cut around
-the true box of the frame before, so every learner gets the same samples; the features are computed once. At regular
-times the filter of each is tried on frames of long ago, on recent ones and on the next.
+Tracking results depend on what a learner remembers and on where its tracker happened to look. Here patches are cut
+around the previous frame's true box, so all learners get the same samples, and features are computed once. At regular
+intervals each learner's filter is tested on past, recent and next frames.
 """
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ SPANS = ("past", "recent", "next")
 
 @dataclass(frozen=True)
 class Schedule:
-    """When filters are tried, and on what; in frames."""
+    """When filters are tested, and on which frames; all numbers in frames."""
 
-    every: int = 25  # between two trials
-    frames: int = 25  # of each span that a filter is tried on
-    past: int = 100  # the past ends this long ago
+    every: int = 25  # interval between tests
+    frames: int = 25  # test frames per span
+    past: int = 100  # age of the youngest past frame
 
     @property
     def shortest(self) -> int:
-        """Frames after the first that a sequence must have."""
+        """Smallest number of frames after the first that a sequence must have."""
         return self.past + 2 * self.frames
 
     def trials(self, count: int) -> Iterator[tuple[int, dict[str, list[int]]]]:
-        """How many of ``count`` frames the learners have seen at each trial, and the frames of each span."""
+        """For each test: how many of ``count`` frames the learners have seen, and the test frames of each span."""
         for seen in range(self.past + self.frames, count - self.frames + 1, self.every):
             old = np.linspace(0, seen - self.past - 1, self.frames).round().astype(int)
             yield seen, {
@@ -53,13 +53,13 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Walk:
-    """Samples of one sequence: the first frame's with the filter learnt from them, then one for each frame.
+    """Samples of one sequence: the first frame's with the filter learnt from them, then one per frame.
 
-    It is used up before its tracker starts on another sequence: a problem may depend on the target's size.
+    Use it before its tracker starts on another sequence, because ``problem_of`` may depend on the target's size.
     """
 
     filters: Tensor  # (1, C, k, k)
-    problem_of: Callable[[Tensor, Tensor, Tensor], FilterObjective]  # of samples, their boxes and weights
+    problem_of: Callable[[Tensor, Tensor, Tensor], FilterObjective]  # takes samples, their boxes and weights
     first_features: Tensor  # (n, C, h, w)
     first_boxes: Tensor  # (n, 4) x y w h in the patch, pixels
     features: Tensor  # (m, C, h, w)
@@ -67,7 +67,7 @@ class Walk:
 
 
 def usable_frames(sequence: Sequence, schedule: Schedule) -> np.ndarray:
-    """Numbers of the frames with a box; none if they are too few, or the first one has none."""
+    """Numbers of the frames with a box; empty if there are too few or the first frame has none."""
     truth = sequence.ground_truth_rect
     known = np.flatnonzero(np.isfinite(truth).all(axis=1) & (truth[:, 2:] > 0).all(axis=1))
     return known if len(known) > schedule.shortest and known[0] == 0 else known[:0]
@@ -75,11 +75,11 @@ def usable_frames(sequence: Sequence, schedule: Schedule) -> np.ndarray:
 
 @torch.no_grad()
 def walk_along(sequence: Sequence, tracker: DimpTracker, schedule: Schedule) -> Walk:
-    """The sequence's samples as this tracker would cut them if it never erred, without frames that have no box."""
+    """The samples that this tracker would cut if it never erred; frames without a box are skipped."""
     truth, known = sequence.ground_truth_rect, usable_frames(sequence, schedule)
     if not len(known):
         needed = schedule.shortest + 1
-        raise UserError(f"{sequence.label}: the probe needs {needed} frames with boxes, from the first on")
+        raise UserError(f"{sequence.label}: the probe needs {needed} frames with boxes, including the first frame")
     FrameLoop(tracker).start_sequence(sequence)
     features, boxes = [], []
     for before, index in zip(known, known[1:], strict=False):
@@ -91,8 +91,9 @@ def walk_along(sequence: Sequence, tracker: DimpTracker, schedule: Schedule) -> 
         boxes.append(torch.tensor(frame.box_in_patch(target.pos, target.size), dtype=torch.float32))
     first = tracker.memory
     boxes = torch.stack(boxes).to(first.boxes)
-    firsts = first.features.clone(), first.boxes.clone()
-    return Walk(tracker.filters, tracker.problem_of, *firsts, torch.cat(features), boxes)
+    return Walk(
+        tracker.filters, tracker.problem_of, first.features.clone(), first.boxes.clone(), torch.cat(features), boxes
+    )
 
 
 def _place(state: TargetState, box: np.ndarray, image_size: tuple[int, int]) -> None:
@@ -104,12 +105,12 @@ def _place(state: TargetState, box: np.ndarray, image_size: tuple[int, int]) -> 
 
 @torch.no_grad()
 def remembered(walk: Walk, tracker: DimpTracker, schedule: Schedule, *, learns: bool = True) -> dict[str, np.ndarray]:
-    """Span -> margins of the tracker's learner on its frames at every trial, (trials, frames).
+    """Span -> margins of the tracker's learner on the span's frames at every test, (tests, frames).
 
-    Only the tracker's learner and its schedule of updates matter, not where it looks. Unless it ``learns``, it keeps
-    the first frame's filter.
+    Only the tracker's learner and its update schedule are used. If ``learns`` is False, the filter stays that of the
+    first frame.
     """
-    params, guard = tracker.params, UpdateGuard("the probe continues with the filter from before")
+    params, guard = tracker.params, UpdateGuard("the probe continues with the previous filter")
     memory = SampleMemory(
         walk.first_features,
         walk.first_boxes,

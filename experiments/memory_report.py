@@ -1,4 +1,4 @@
-"""Runs the memory probe for an experiment's rows; its table, differences and figure."""
+"""Runs the memory probe for an experiment's rows and reports its table, differences and figure."""
 from __future__ import annotations
 
 import json
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 FIRST_FILTER = "first frame's filter"
 COMPARED = "exact"
-Values = dict[str, dict[str, np.ndarray]]  # row label -> "past margin", "past hits", ... -> of each sequence (n,)
+Values = dict[str, dict[str, np.ndarray]]  # row label -> "past margin", "past hits", ... -> value per sequence (n,)
 
 
 def run_memory_probe(experiment: Experiment, job: Job, schedule: Schedule | None = None) -> str:
-    """Probes the job's learners on its sequences; writes report.md, values.json and the figure; returns the report."""
+    """Probes the job's learners, writes report.md, values.json and the figure, and returns the report."""
     schedule = schedule or Schedule()
     if job.problems:
         raise NothingToRunError("\n".join(map(str, job.problems)))
     long_enough = [sequence for sequence in job.sequences if len(usable_frames(sequence, schedule))]
     if not long_enough:
-        raise NothingToRunError(f"the probe needs more than {schedule.shortest} frames with boxes; none has")
+        raise NothingToRunError(f"the probe needs sequences with more than {schedule.shortest} frames with boxes")
     values = _probe(job, long_enough, schedule)
     names = [sequence.name for sequence in long_enough]
     tables = [value_table(values, names, schedule)]
@@ -76,8 +76,8 @@ def value_table(values: Values, names: list[str], schedule: Schedule) -> Table:
         table.rows.append([label, *(Number(*mean_and_interval(found[kind]), 3) for kind in kinds)])
     table.notes += [
         f"margin: {MARGIN}; hits: frames with a positive margin",
-        f"past: {schedule.frames} frames spread over everything more than {schedule.past} frames ago; recent: the last "
-        f"{schedule.frames}; next: the coming {schedule.frames}; tried every {schedule.every} frames",
+        f"past: {schedule.frames} frames spread over all that are more than {schedule.past} frames old; recent: the "
+        f"last {schedule.frames}; next: the {schedule.frames} that follow; tested every {schedule.every} frames",
         "± : 95 % interval of the mean over sequences (Student's t)",
     ]
     return table
@@ -100,7 +100,7 @@ def difference_table(values: Values) -> Table:
 
 
 def draw_figure(values: Values) -> Figure:
-    """One point for each learner: its margin on the past against that on the next frames, with 95 % intervals."""
+    """Draws each learner's margin on past frames against its margin on next frames, with 95 % intervals."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
@@ -113,12 +113,12 @@ def draw_figure(values: Values) -> Figure:
             axes.errorbar(x, y, xerr=across, yerr=up, fmt="none", ecolor=colour, elinewidth=0.4, alpha=0.5)
         axes.plot(x, y, marker, markersize=5, color=colour, label=label)
         points.append((x, y))
-    # Intervals are as wide as the sequences differ, sometimes wider than all learners are apart: points set the view.
+    # Points, not intervals, set the view: intervals reflect differences between sequences, and may exceed the spread.
     room = 0.15 * np.ptp(points, axis=0).max() + 0.02
     (left, bottom), (right, top) = np.min(points, axis=0) - room, np.max(points, axis=0) + room
     axes.set(xlim=(left, right), ylim=(bottom, top))
     axes.set_xlabel("adaptation: margin on the next frames", fontsize=8)
-    axes.set_ylabel("retention: margin on the past", fontsize=8)
+    axes.set_ylabel("retention: margin on past frames", fontsize=8)
     axes.tick_params(labelsize=7)
     axes.grid(color="0.88", linewidth=0.6)
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)

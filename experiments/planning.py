@@ -1,6 +1,7 @@
-"""What an experiment will cost, before it is started: sequence-runs, frames, disk and hours at the measured speed."""
+"""Estimates an experiment's cost before it is started: sequence-runs, frames, disk and hours at the measured speed."""
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -17,18 +18,18 @@ from pytracking.utils.threads import thread_variables, threads_of_each
 
 from .selection import Job
 
-BYTES_PER_FRAME = 50  # boxes, time and score of one frame as text
-PROBE_FRAMES = 45  # two of DiMP's updates, which come every 20th frame
+BYTES_PER_FRAME = 50  # box, time and score of one frame as text
+PROBE_FRAMES = 45  # includes two of DiMP's updates, which come every 20th frame
 PROBE_SEQUENCES = 3
-PROBE_SECONDS = 10.0  # on each of them; a slow tracker's speed shows in fewer frames
+PROBE_SECONDS = 10.0  # limit per sequence, for slow trackers
 
 
 @dataclass(frozen=True)
 class Speed:
-    """Seconds that a tracker takes."""
+    """Seconds per frame of a tracker."""
 
     first_frame: float
-    other_frames: float
+    other_frames: float  # 0 if no sequence has more than one frame
     source: str  # how it was measured
 
     def seconds(self, sequences: int, frames: int) -> float:
@@ -37,13 +38,13 @@ class Speed:
 
 @dataclass(frozen=True)
 class TrackerPlan:
-    """What is left to do for one row of one benchmark."""
+    """The remaining work for one row of one benchmark."""
 
     dataset: str
     label: str
     sequence_runs: int
     frames: int
-    done_runs: int  # sequence-runs whose results are there
+    done_runs: int  # sequence-runs with results
     speed: Speed | None  # None: not measured, because weights or data are missing
 
     @property
@@ -52,9 +53,11 @@ class TrackerPlan:
 
 
 def plan_job(job: Job, workers: int, probe: bool = True) -> list[TrackerPlan]:
-    """The plans of a benchmark's rows; ``probe`` allows a short run of a tracker where no results tell its speed."""
-    rows = progress_bar(job.trackers.items(), desc=f"trying trackers on {job.benchmark.dataset}", leave=False)
-    return [_plan_row(job, label, runs, workers, probe) for label, runs in (rows if probe else job.trackers.items())]
+    """The plans of a benchmark's rows; ``probe`` allows short runs to time trackers without results."""
+    rows = job.trackers.items()
+    if probe:
+        rows = progress_bar(rows, desc=f"measuring trackers on {job.benchmark.dataset}", leave=False)
+    return [_plan_row(job, label, runs, workers, probe) for label, runs in rows]
 
 
 def _plan_row(job: Job, label: str, runs: list[Tracker], workers: int, probe: bool) -> TrackerPlan:
@@ -70,7 +73,7 @@ def _plan_row(job: Job, label: str, runs: list[Tracker], workers: int, probe: bo
 
 
 def _speed_of_results(done: list[tuple[Tracker, Sequence]]) -> Speed | None:
-    """The speed that existing results show; None where none has times."""
+    """The speed according to existing results; None if they have no times."""
     files = [times_file(tracker.results_dir, sequence.name) for tracker, sequence in done]
     times = [read_times(path) for path in files if path.exists()]
     others = np.concatenate([each[1:] for each in times]) if times else np.empty(0)
@@ -80,7 +83,7 @@ def _speed_of_results(done: list[tuple[Tracker, Sequence]]) -> Speed | None:
 
 
 def probe_speed(tracker: Tracker, sequences: SequenceList, workers: int) -> Speed:
-    """Runs the tracker on the first frames of a few sequences, with the threads that one of this many workers has."""
+    """Runs the tracker on the first frames of a few sequences, with as many threads as one of ``workers`` would get."""
     import torch
 
     before, threads = torch.get_num_threads(), threads_of_each(workers)
@@ -88,22 +91,22 @@ def probe_speed(tracker: Tracker, sequences: SequenceList, workers: int) -> Spee
     try:
         with thread_variables(threads):
             tracking = tracker.create_tracker()
-        tries = [time_frames(tracking, sequence) for sequence in probed_sequences(sequences)]
+        timings = [time_frames(tracking, sequence) for sequence in probed_sequences(sequences)]
     finally:
         torch.set_num_threads(before)
-    first, others, frames = (sum(column) for column in zip(*tries, strict=True))
-    source = f"{frames + len(tries)} frames of {len(tries)} sequences tried now"
-    return Speed(first / len(tries), others / max(frames, 1), source)
+    first, others, frames = (sum(column) for column in zip(*timings, strict=True))
+    source = f"{frames + len(timings)} frames of {len(timings)} sequences measured now"
+    return Speed(first / len(timings), others / max(frames, 1), source)
 
 
 def probed_sequences(sequences: SequenceList) -> list[Sequence]:
-    """A few, spread over the dataset: frame sizes and difficulty, and with them speed, differ within it."""
+    """A few sequences spread over the dataset, because frame size and difficulty affect the speed."""
     places = np.linspace(0, len(sequences) - 1, min(PROBE_SEQUENCES, len(sequences))).round().astype(int)
     return [sequences[int(place)] for place in places]
 
 
 def time_frames(tracking: Any, sequence: Sequence) -> tuple[float, float, int]:
-    """Seconds of the first frame, seconds of the next ones together, and how many these are."""
+    """Seconds of the first frame, total seconds of the next frames, and their number."""
     loop = FrameLoop(tracking)
     first = loop.start_sequence(sequence).seconds
     others, tracked = 0.0, 0
@@ -114,20 +117,20 @@ def time_frames(tracking: Any, sequence: Sequence) -> tuple[float, float, int]:
 
 
 def total_hours(plans: list[TrackerPlan], workers: int) -> float | None:
-    """Wall-clock hours for all plans; None where a speed is unknown."""
+    """Wall-clock hours for all plans; None if a speed is unknown."""
     if any(plan.speed is None and plan.sequence_runs for plan in plans):
         return None
     return sum(plan.seconds or 0.0 for plan in plans) / workers / 3600.0
 
 
 def plan_table(plans: list[TrackerPlan], problems: list[str], workers: int) -> Table:
-    """The plan, with its totals and what is missing below."""
+    """The plan, with its totals and all problems as notes."""
     table = Table("plan", ["dataset", "tracker", "to run", "frames", "done", "fps", "hours", "speed from"])
     for plan in plans:
         cells: list[Cell] = ["?", "?", "not measured" if plan.sequence_runs else "nothing to run"]
         if plan.speed:
-            fps, hours = 1.0 / plan.speed.other_frames, plan.seconds / 3600.0
-            cells = [Number(fps, decimals=1), Number(hours), plan.speed.source]
+            fps = 1.0 / plan.speed.other_frames if plan.speed.other_frames else math.nan
+            cells = [Number(fps, decimals=1), Number(plan.seconds / 3600.0), plan.speed.source]
         table.rows.append(
             [plan.dataset, plan.label, plan.sequence_runs, f"{plan.frames:,d}", plan.done_runs, *cells]
         )
@@ -135,7 +138,7 @@ def plan_table(plans: list[TrackerPlan], problems: list[str], workers: int) -> T
     table.notes.append(
         f"{sum(plan.sequence_runs for plan in plans):,d} sequence-runs, {frames:,d} frames, "
         f"{frames * BYTES_PER_FRAME / 2**20:,.1f} MiB of results, "
-        + (f"{hours:.2f} hours with {workers} workers" if hours is not None else "hours unknown (see what is missing)")
+        + (f"{hours:.2f} hours with {workers} workers" if hours is not None else "hours unknown")
     )
     if problems:
         table.notes += ["", "missing:"] + [f"  - {problem}" for problem in dict.fromkeys(problems)]

@@ -1,4 +1,4 @@
-"""Our numbers beside the paper's: Markdown, LaTeX and figures."""
+"""Reports our numbers next to the paper's: Markdown, LaTeX and figures."""
 from __future__ import annotations
 
 import math
@@ -25,8 +25,8 @@ DIFFERS = "≠"  # marks a mean whose 95 % interval does not contain the publish
 def write_report(experiment: Experiment, jobs: list[Job], folder: Path | None = None) -> str:
     """Writes ``report.md``, ``report.tex`` and the figures; returns the Markdown.
 
-    The folder is by default ``<results_path>/reports/<experiment>``, with what is scaled down in its name. A report of
-    another selection is not replaced: that is a UserError.
+    The default folder is ``<results_path>/reports/<experiment>``, with the selection appended to its name if the
+    experiment is scaled down. Raises UserError if the folder holds the report of another selection.
     """
     selection = jobs[0].selection if jobs else Selection()
     name = "-".join(filter(None, [experiment.name, selection.file_name]))
@@ -54,12 +54,12 @@ def write_report(experiment: Experiment, jobs: list[Job], folder: Path | None = 
 
 
 def _check_folder(folder: Path, made_by: str) -> None:
-    """A report of a few runs must not take the place of the full one, nor the other way round."""
+    """Prevents a scaled-down report from replacing the full one, and vice versa."""
     path = folder / "report.md"
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     before = next((line for line in lines if line.startswith("Made by `")), made_by)
     if before != made_by:
-        raise UserError(f"{path} holds another report ({before}), this one is: {made_by} Give another --output")
+        raise UserError(f"{path} holds another report ({before}), this one is: {made_by} Choose another --output")
 
 
 def _tables(experiment: Experiment, job: Job, scores: JobScores) -> list[Table]:
@@ -75,16 +75,16 @@ def _tables(experiment: Experiment, job: Job, scores: JobScores) -> list[Table]:
 
 
 def _reference(scores: JobScores) -> str | None:
-    """The row that all others are compared with: ours, if there are others."""
+    """The row that all others are compared with: ours, or None if there are no others."""
     ours = next((label for label in scores.values if label.startswith("RLS-")), None)
     return ours if len(scores.values) > 1 else None
 
 
 def value_table(experiment: Experiment, job: Job, scores: JobScores) -> Table:
-    """One row per tracker: mean and interval of each metric, the published number beside it."""
+    """One row per tracker: mean and interval of each metric, next to the published number."""
     published = experiment.published_values()
     metrics, dataset = job.benchmark.metrics, job.benchmark.dataset
-    # the paper's numbers are of whole benchmarks
+    # The paper's numbers refer to whole benchmarks.
     in_paper = [
         metric
         for metric in metrics
@@ -122,7 +122,7 @@ def _published_cell(value: float | None, mean: float, width: float) -> str:
 
 
 def _figures(experiment: Experiment, scores: JobScores, folder: Path, name: str) -> list[Path]:
-    """Draws the experiment's figure as PNG and PDF; returns the PNG, to be shown."""
+    """Draws the experiment's figure as PNG and PDF; returns the PNG's path."""
     if experiment.figure is None or scores.evaluation is None:
         return []
     evaluation, reference, title = scores.evaluation, _reference(scores), None
@@ -147,6 +147,6 @@ def _server_note(job: Job) -> str:
     first_runs = [runs[0] for label, runs in job.trackers.items() if not job.is_blocked(label)]
     folders = ", ".join(sorted({tracker.results_dir.name for tracker in first_runs})) or "none yet"
     return (
-        f"**{job.benchmark.dataset}**: {job.benchmark.why}. `pytracking pack` makes the submission of a run; "
+        f"**{job.benchmark.dataset}**: {job.benchmark.why}. `pytracking pack` packs a run for submission; "
         f"result folders: {folders}."
     )

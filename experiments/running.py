@@ -1,4 +1,4 @@
-"""Runs an experiment: every tracker of every benchmark, resumable at the level of a sequence, on any engine."""
+"""Runs an experiment on any engine; finished sequences are not repeated."""
 from __future__ import annotations
 
 from ltr.errors import UserError
@@ -10,11 +10,11 @@ from .vot_protocol import run_vot_job
 
 
 class NothingToRunError(UserError):
-    """Data or weights are missing; the message says which, and the remedy."""
+    """Data or weights are missing; the message names them and the remedy."""
 
 
 class SequencesFailedError(RuntimeError):
-    """Some sequences failed; the message is the whole summary. What succeeded is kept."""
+    """Some sequences failed; the message is the whole summary. Successful results are kept."""
 
 
 def run_experiment(
@@ -28,7 +28,11 @@ def run_experiment(
 ) -> list[str]:
     """Runs what is missing of every benchmark that can run; returns a summary of each, with a line per failure.
 
-    A NothingToRunError, if none can run, names what is missing. ``overwrite`` is :func:`run_dataset`'s.
+    ``overwrite`` is passed to :func:`run_dataset`.
+
+    Raises:
+        NothingToRunError: no benchmark can run; the message names what is missing.
+        SequencesFailedError: some sequences failed.
     """
     summaries, missing, failures = [], [], 0
     for job in jobs:
@@ -47,7 +51,7 @@ def run_experiment(
     if missing and not summaries:
         raise NothingToRunError(f"experiment '{experiment.name}' cannot run:\n" + "\n".join(missing))
     if missing:
-        summaries.append("left out, because something is missing:\n" + "\n".join(missing))
+        summaries.append("skipped because something is missing:\n" + "\n".join(missing))
     if failures:
         raise SequencesFailedError("\n".join(summaries))
     return summaries

@@ -1,4 +1,4 @@
-"""From result files to the numbers of an experiment's table, one per run."""
+"""Scores result files: the numbers of an experiment's table, one per run."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -34,17 +34,17 @@ VOT_METRICS = {  # attribute of a VotReport's row
 
 @dataclass(frozen=True)
 class JobScores:
-    """What a benchmark's results say."""
+    """The scores of a benchmark's results."""
 
     values: dict[str, dict[str, np.ndarray]]  # row label -> metric -> (runs,)
     fps: dict[str, float]
     memory: dict[str, float]  # peak, MiB
-    evaluation: Evaluation | None  # curves and sequences; None where the protocol has no curves
+    evaluation: Evaluation | None  # curves and sequences; None if the protocol has no curves
     unfinished: dict[str, str]  # row label -> what is missing
 
 
-def score_job(job: Job, progress: bool = False) -> JobScores:
-    """Scores the rows whose results are complete; the others are named, not guessed."""
+def score_job(job: Job) -> JobScores:
+    """Scores the rows whose results are complete and lists the others as unfinished."""
     finished, unfinished = {}, {}
     for label, runs in job.trackers.items():
         if job.is_blocked(label):
@@ -60,7 +60,7 @@ def score_job(job: Job, progress: bool = False) -> JobScores:
     if any(metric in PRESENCE_METRICS for metric in job.benchmark.metrics):
         return JobScores(_presence(job, finished), {}, {}, None, unfinished)
     trackers = [tracker for runs in finished.values() for tracker in runs]
-    evaluation = evaluate(trackers, job.sequences, job.benchmark.rule, progress=progress)
+    evaluation = evaluate(trackers, job.sequences, job.benchmark.rule, progress=False)
     values, fps, memory = {}, {}, {}
     for scores in evaluation.trackers:
         summary = evaluation.summary(scores)

@@ -1,4 +1,4 @@
-"""From an experiment's definition to what really runs: the sequences, each tracker's runs, and what is missing."""
+"""Turns an experiment's definition into jobs: its sequences, each tracker's runs, and problems such as missing data."""
 from __future__ import annotations
 
 import hashlib
@@ -16,7 +16,7 @@ from .definition import Benchmark, Experiment
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """How an experiment is scaled down; None takes what the definition says."""
+    """How an experiment is scaled down; None leaves the definition's value."""
 
     runs: int | None = None
     trackers: tuple[str, ...] | None = None  # row labels, or TRACKER:PARAMETER
@@ -28,7 +28,7 @@ class Selection:
             raise UserError(f"--runs must be at least 1, not {self.runs}")
 
     def differing_from(self, experiment: Experiment) -> Selection:
-        """Only what changes the experiment: what it says anyway is None."""
+        """A copy in which everything that equals the experiment's definition is None."""
         rows = [row for benchmark in experiment.benchmarks for row in benchmark.trackers.items()]
         return replace(
             self,
@@ -37,16 +37,16 @@ class Selection:
         )
 
     def has_row(self, label: str, text: str) -> bool:
-        """Whether a row belongs to it, by its label or its TRACKER:PARAMETER."""
-        return self.trackers is None or bool({label, text} & set(self.trackers))
+        """Whether a row is selected, by its label or its TRACKER:PARAMETER."""
+        return self.trackers is None or label in self.trackers or text in self.trackers
 
     @property
     def other_data(self) -> bool:
-        """Whether it runs on other sequences than the experiment's, so that published numbers are of something else."""
+        """Whether the sequences differ from the experiment's, so that published numbers are not comparable."""
         return self.sequences is not None or self.dataset is not None
 
     def described(self, experiment: Experiment) -> str:
-        """What is different, for titles; empty where nothing is."""
+        """The differences from the experiment, for titles; empty if there are none."""
         parts = [] if self.runs is None else [f"{self.runs} instead of {experiment.runs} runs"]
         for kind, names in (("trackers", self.trackers), ("sequences", self.sequences)):
             if names is not None:
@@ -55,7 +55,7 @@ class Selection:
 
     @property
     def file_name(self) -> str:
-        """A name for folders: different for every selection, empty for the whole experiment."""
+        """A folder name, unique for every selection and empty for the whole experiment."""
         parts = [] if self.runs is None else [f"runs{self.runs}"]
         named = {"trackers": self.trackers, "sequences": self.sequences}
         parts += [f"{kind}{len(names)}" for kind, names in named.items() if names is not None]
@@ -66,7 +66,7 @@ class Selection:
         return "-".join(parts)
 
     def run_command(self, experiment: Experiment) -> str:
-        """The command that makes the results (without this machine's folders)."""
+        """The command that reproduces the results, without this machine's folders."""
         words = ["pytracking experiments run", experiment.name]
         words += [] if self.runs is None else ["--runs", str(self.runs)]
         for flag, values in (("--trackers", self.trackers), ("--sequences", self.sequences)):
@@ -75,17 +75,17 @@ class Selection:
 
 
 def short_name(dataset: str) -> str:
-    """A dataset's name for files; of a folder its last part."""
+    """A dataset's name for use in file names; of a path only the last part."""
     kind, _, path = dataset.partition(":")
     return file_stem(f"{kind}_{Path(path).name}" if path else kind)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is missing, with the remedy."""
+    """Something that is missing, with its remedy."""
 
     message: str
-    label: str | None = None  # the row that cannot run; None: the whole benchmark cannot
+    label: str | None = None  # the row that cannot run; None: the whole benchmark cannot run
 
     def __str__(self) -> str:
         return self.message if self.label is None else f"{self.label}: {self.message}"
@@ -93,7 +93,7 @@ class Problem:
 
 @dataclass
 class Job:
-    """One benchmark, ready to run: every tracker of it once per run, on every sequence."""
+    """One benchmark, ready to run: each tracker once per run, on every sequence."""
 
     benchmark: Benchmark
     sequences: SequenceList = field(default_factory=SequenceList)
@@ -112,7 +112,7 @@ class Job:
 
 
 def jobs_of(experiment: Experiment, selection: Selection) -> list[Job]:
-    """The experiment's benchmarks, with what is there and what is missing; UserError if nothing fits the selection."""
+    """The experiment's benchmarks as jobs; raises UserError if the selection names unknown trackers or sequences."""
     _check_trackers(experiment, selection)
     selection = selection.differing_from(experiment)
     jobs = [_job(experiment, benchmark, selection) for benchmark in experiment.benchmarks]
@@ -151,7 +151,7 @@ def _job(experiment: Experiment, benchmark: Benchmark, selection: Selection) -> 
         try:
             runs = [_tracker(text, label, run, experiment) for run in range(selection.runs or experiment.runs)]
             job.trackers[label] = runs
-            _ = runs[0].weights
+            _ = runs[0].weights  # raises UserError if the network is missing
         except UserError as error:
             job.problems.append(Problem(str(error), label))
     return job

@@ -1,4 +1,4 @@
-"""Tables 3 and 6: the reset-based protocol, run and analysed by the official VOT toolkit."""
+"""The reset-based protocol of tables 3 and 6, run and analysed by the official VOT toolkit."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -20,14 +20,14 @@ STACKS = {"vot16": "vot2016/rgb", "vot17": "vot2017", "vot18": "vot2018/shortter
 
 
 def workspace_of(job: Job) -> Path:
-    """The toolkit's workspace of a benchmark, beside the other results; a scaled-down run has its own."""
+    """The toolkit's workspace of a benchmark, in the results folder; a scaled-down run has a separate one."""
     scale = replace(job.selection, trackers=None).file_name  # trackers can be added to a workspace
     return env_settings().results_path / "vot" / "-".join(filter(None, [job.defined_dataset, scale]))
 
 
 def run_vot_job(job: Job, workers: int, progress: bool = True):
-    """Writes the workspace where there is none, then runs what is missing in it; returns the toolkit run's report."""
-    require_toolkit()  # first, because the next module imports the toolkit
+    """Creates the workspace if there is none, then runs what is missing in it; returns the toolkit run's report."""
+    require_toolkit()  # before the next line, which imports the toolkit
     from pytracking.vot_integration.running import run_workspace
 
     folder, specs = workspace_of(job), list(_specs(job).values())
@@ -50,22 +50,22 @@ def _sources(job: Job) -> list[SourceSequence]:
 
 
 def _check_workspace(folder: Path, job: Job) -> None:
-    """An older workspace must be of the same repetitions and sequences."""
+    """Raises WorkspaceError unless an existing workspace has the same repetitions and sequences."""
     from pytracking.vot_integration.execution import open_workspace
     from pytracking.vot_integration.report import supervised_experiment
 
     workspace = open_workspace(folder)
-    there = (supervised_experiment(workspace, realtime=False).repetitions, set(workspace.dataset.list()))
+    existing = (supervised_experiment(workspace, realtime=False).repetitions, set(workspace.dataset.list()))
     wanted = (len(next(iter(job.trackers.values()))), {s.name for s in _sources(job) if s.always_visible})
-    if there != wanted:
+    if existing != wanted:
         raise WorkspaceError(
-            f"{folder} is a workspace of {there[0]} repetitions and {len(there[1])} sequences, but {wanted[0]} and "
-            f"{len(wanted[1])} were asked for; move it away, or give another --results_path"
+            f"{folder} is a workspace of {existing[0]} repetitions and {len(existing[1])} sequences, but {wanted[0]} "
+            f"and {len(wanted[1])} were requested; move it away, or choose another --results_path"
         )
 
 
 def score_vot_job(job: Job) -> JobScores:
-    """EAO, accuracy, reliability and real-time EAO of what the workspace holds."""
+    """EAO, accuracy, reliability and real-time EAO of the results in the workspace."""
     from pytracking.vot_integration.report import tracker_row
 
     values, fps, unfinished = {}, {}, {}
@@ -86,7 +86,7 @@ def score_vot_job(job: Job) -> JobScores:
 
 
 def finished_repetitions(job: Job) -> dict[str, int]:
-    """Row label -> repetitions of sequences of the reset-based experiment that need not be run any more."""
+    """Row label -> number of sequence repetitions of the reset-based experiment that need not be run again."""
     from pytracking.vot_integration.execution import missing_repetitions
     from pytracking.vot_integration.report import supervised_experiment
 
@@ -97,14 +97,14 @@ def finished_repetitions(job: Job) -> dict[str, int]:
             workspace, tracker = found
             experiment = supervised_experiment(workspace, realtime=False)
             for sequence in experiment.transform(list(workspace.dataset)):
-                complete = experiment.scan(tracker, sequence)[0]  # equal repetitions end a run early
+                complete = experiment.scan(tracker, sequence)[0]  # a run ends early if its repetitions are equal
                 missing = 0 if complete else len(missing_repetitions(experiment, tracker, sequence))
                 done[label] += experiment.repetitions - missing
     return done
 
 
 def _registered(job: Job) -> dict[str, tuple | None]:
-    """Row label -> workspace and toolkit tracker; None where it is not in the workspace."""
+    """Row label -> workspace and toolkit tracker; None if it is not in the workspace."""
     folder = workspace_of(job)
     if not is_workspace(folder):
         return dict.fromkeys(job.trackers)

@@ -5,7 +5,7 @@ from typing import Any
 
 
 class MultiGPU:
-    """pytracking's way to train on several GPUs; here a UserError that names ours."""
+    """pytracking's multi-GPU wrapper, not supported here: raises a UserError that names the replacement."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         from ltr.errors import UserError

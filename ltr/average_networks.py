@@ -1,9 +1,9 @@
-"""The mean of several trainings of one network: what they agree on carries over to other videos better than each alone.
+"""Averages the weights of several trainings of one network; the mean generalises better than each training alone.
 
     python -m ltr.average_networks FILE FILE … --output OUT [--setting dimp.dimp_mobile]
 
-The files must be of one architecture, and of trainings that started from one another: the mean of unrelated trainings
-is no network. Metadata are the last file's, with what was averaged, and with the present recommendations of a setting.
+All files must have the same architecture and come from trainings that started from one another: the mean of unrelated
+trainings is useless. Metadata is the last file's plus the digests of all files; --setting updates the tracker settings.
 """
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ltr.files import sha256
 
 
 def average(files: list[Path]) -> Checkpoint:
-    """Mean weights of checkpoints; what is no floating-point number is the last file's."""
+    """Averages the floating-point weights of checkpoints; everything else is taken from the last file."""
     networks = [read_checkpoint(file) for file in files]
     last = networks[-1]
     for file, network in zip(files, networks, strict=True):
         if network.constructor != last.constructor:
-            raise UserError(f"{file} and {files[-1]} are not of one architecture: their constructors differ")
+            raise UserError(f"{file} and {files[-1]} have different architectures: their constructors differ")
         shapes = {name: value.shape for name, value in network.net.items()}
         if shapes != {name: value.shape for name, value in last.net.items()}:
             raise UserError(f"{file} and {files[-1]} have different weights")
@@ -42,18 +42,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--setting", help="below ltr.train_settings, whose TRACKER the network recommends")
+    parser.add_argument("--setting", help="module in ltr.train_settings whose TRACKER replaces the tracker settings")
     args = parser.parse_args(arguments)
+    updates = {}
+    if args.setting:
+        try:
+            updates["tracker"] = importlib.import_module(f"ltr.train_settings.{args.setting}").TRACKER
+        except (ModuleNotFoundError, AttributeError):
+            parser.error(f"argument --setting: {args.setting} has no TRACKER or does not exist; try dimp.dimp_mobile")
     try:
         mean = average(args.files)
-        if args.setting:
-            mean.metadata["tracker"] = importlib.import_module(f"ltr.train_settings.{args.setting}").TRACKER
-    except (ModuleNotFoundError, AttributeError):
-        parser.error(f"argument --setting: {args.setting} is no setting with a TRACKER; try dimp.dimp_mobile")
+        save_checkpoint(args.output, mean.net, mean.constructor, mean.metadata | updates, half=True)
     except (UserError, OSError) as error:
         parser.exit(1, f"error: {error}\n")
-    save_checkpoint(args.output, mean.net, mean.constructor, mean.metadata, half=True)
-    print(f"{args.output}: the mean of {len(args.files)} networks")
+    print(f"{args.output}: mean of {len(args.files)} networks")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints: the published ones read safely, our own written as plain tensors and json-like metadata."""
+"""Checkpoints: reads published ones safely, writes our own as plain tensors with JSON-like metadata."""
 from __future__ import annotations
 
 import importlib
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from ltr.checkpoint_formats import FORMAT, Checkpoint, CheckpointError, parse_content
+from ltr.files import is_web_page
 from ltr.pickle_limits import DamagedFileError, UnsafeFileError, brief
 from ltr.torch_file import read_torch_file, write_torch_file
 
@@ -27,21 +28,20 @@ NETWORKS = (
     "ltr.models.bbreg.atom.atom_resnet18",
     "ltr.models.bbreg.atom.atom_resnet50",
 )
-SPARE_ENTRIES, SPARE_TENSORS = 2**22, 2000  # that a network may have besides its file's, e.g. MDNet's branches
+SPARE_ENTRIES, SPARE_TENSORS = 2**22, 2000  # allowed beyond those in the file, e.g. MDNet's branches
 
 
 def read_checkpoint(path: str | Path, *, tensors: bool = True) -> Checkpoint:
-    """Reads our own, pytracking's (all formats) and RT-MDNet's files; executes nothing that is pickled in them.
+    """Reads our own, pytracking's (all formats) and RT-MDNet's files without executing pickled code.
 
-    Without ``tensors`` it reads names, shapes and metadata alone, however large the file is. A CheckpointError names
-    the file and what is wrong with it.
+    With ``tensors=False``, only names, shapes and metadata are read. A CheckpointError names the file and the problem.
     """
     path = Path(path)
-    _refuse_what_is_no_checkpoint(path)
+    _check_file_start(path)
     try:
         content = read_torch_file(path, tensors=tensors)
     except UnsafeFileError as error:
-        raise CheckpointError(f"{path}: refused: {error}. Take the network from another source.") from error
+        raise CheckpointError(f"{path}: refused: {error}. Get the network from another source.") from error
     except (DamagedFileError, OSError) as error:
         raise CheckpointError(f"{path}: {error}. Download or copy the file again.") from error
     return parse_content(path, content)
@@ -55,19 +55,19 @@ def save_checkpoint(
     *,
     half: bool = False,
 ) -> None:
-    """Writes plain tensors and json-like metadata, atomically; ``torch.load(path, weights_only=True)`` reads it.
+    """Writes plain tensors and JSON-like metadata atomically; ``torch.load(path, weights_only=True)`` reads the file.
 
-    ``constructor`` is ``{"function": one of NETWORKS, "kwargs": {...}}``. With ``half``, floating point tensors are
-    stored in 16 bits; reading gives 32 bits again.
+    ``constructor`` is ``{"function": one of NETWORKS, "kwargs": {...}}``. With ``half``, floating-point tensors are
+    stored in 16 bits; :func:`read_checkpoint` converts them back to 32.
     """
     if constructor.get("function") not in NETWORKS:
         raise CheckpointError(f"constructor function {constructor.get('function')!r} is not one of {list(NETWORKS)}")
     tensors = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in net_state.items()}
     if half:
         tensors = {name: t.half() if t.is_floating_point() else t for name, t in tensors.items()}
-        overflown = [name for name, t in tensors.items() if t.is_floating_point() and not torch.isfinite(t).all()]
-        if overflown:
-            raise CheckpointError(f"{overflown[:4]} do not fit into 16 bits; save with half=False")
+        overflowed = [name for name, t in tensors.items() if t.is_floating_point() and not torch.isfinite(t).all()]
+        if overflowed:
+            raise CheckpointError(f"{overflowed[:4]} do not fit into 16 bits; save with half=False")
     content = {
         "format": FORMAT,
         "version": 1,
@@ -79,10 +79,12 @@ def save_checkpoint(
 
 
 def load_network(path: str | Path, device: str | torch.device = "cpu", **overrides: Any) -> nn.Module:
-    """The network that a checkpoint describes, in eval mode, with the file's weights, name by name, and ``metadata``.
+    """Builds the network that a checkpoint describes, in eval mode, with the file's weights and ``metadata``.
 
-    ``overrides`` are constructor arguments that replace the recorded ones; ``constructor=dotted name`` is for files
-    that record none. CheckpointError: the file is damaged, refused, or fits no network of this package.
+    ``overrides`` replace recorded constructor arguments; pass ``constructor=dotted name`` for files that record none.
+
+    Raises:
+        CheckpointError: the file is damaged, unsafe, or matches no network of this package.
     """
     path = Path(path)
     checkpoint = read_checkpoint(path)
@@ -94,7 +96,7 @@ def load_network(path: str | Path, device: str | torch.device = "cpu", **overrid
     new = [name for name in expected if name.startswith(unstored) and name not in checkpoint.net] if unstored else []
     _require_same_names(path, checkpoint.net, {name: t for name, t in expected.items() if name not in new})
     if new:
-        network = build()  # parts that files never hold keep their random initialisation
+        network = build()  # parts that files never contain keep their random initialisation
         checkpoint.net.update({name: network.state_dict()[name] for name in new})
     weights = {name: t.float() if t.is_floating_point() else t.clone() for name, t in checkpoint.net.items()}
     network.load_state_dict(weights, strict=True, assign=True)
@@ -103,7 +105,7 @@ def load_network(path: str | Path, device: str | torch.device = "cpu", **overrid
 
 
 class _NoRandomNumbers(TorchFunctionMode):
-    """Leaves new parameters uninitialised: they are overwritten at once, and drawing them takes longer than reading."""
+    """Skips random initialisation, which loading overwrites and which takes longer than reading the file."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func in (Tensor.normal_, Tensor.uniform_):
@@ -112,7 +114,7 @@ class _NoRandomNumbers(TorchFunctionMode):
 
 
 class _NetworkSize(TorchFunctionMode):
-    """Refuses to make a network much larger than the weights at hand: a file's arguments may describe any size."""
+    """Refuses to build a network much larger than the stored weights: the arguments in a file may ask for any size."""
 
     def __init__(self, weights: Mapping[str, Tensor]) -> None:
         super().__init__()
@@ -134,7 +136,7 @@ def _builder(path: Path, checkpoint: Checkpoint, overrides: dict[str, Any]) -> C
     if function is None:
         raise CheckpointError(f"{path}: does not say which network it is; pass constructor= one of {list(NETWORKS)}")
     if function not in NETWORKS:
-        raise CheckpointError(f"{path}: is a {brief(function)}; this package has {list(NETWORKS)}")
+        raise CheckpointError(f"{path}: the network is a {brief(function)}; this package has {list(NETWORKS)}")
     module, name = function.rsplit(".", 1)
     constructor = getattr(importlib.import_module(module), name)
     recorded = (checkpoint.constructor or {}).get("kwargs", {})
@@ -147,7 +149,7 @@ def _builder(path: Path, checkpoint: Checkpoint, overrides: dict[str, Any]) -> C
             return constructor(**arguments)
         except CheckpointError:
             raise
-        except Exception as error:  # the arguments come from the file, and may be anything
+        except Exception as error:  # the arguments come from the file and may be anything
             reason = f"{type(error).__name__}: {str(error)[:200]}"
             raise CheckpointError(f"{path}: {name} cannot be built from the recorded arguments: {reason}") from error
 
@@ -171,19 +173,19 @@ def _require_same_names(path: Path, found: Mapping[str, Tensor], expected: Mappi
         raise CheckpointError(f"{path}: these weights belong to another network: {'; '.join(problems)}")
 
 
-def _refuse_what_is_no_checkpoint(path: Path) -> None:
+def _check_file_start(path: Path) -> None:
     if not path.is_file():
         raise CheckpointError(f"{path}: no such file; `pytracking weights list` says where to get networks")
     with open(path, "rb") as file:
-        start = file.read(512).lstrip().lower()
-    if not start:
+        start = file.read(512)
+    if not start.strip():
         raise CheckpointError(f"{path}: is empty. Download it again.")
-    if start.startswith((b"<!doctype html", b"<html", b"<?xml")):
+    if is_web_page(start):
         raise CheckpointError(
             f"{path}: is a web page, not a network: the download server (usually Google Drive) answered with a form. "
             "Open the link in a browser, download the file there and run `pytracking weights import FILE`."
         )
-    if start.startswith(b"version https://git-lfs"):
+    if start.lstrip().lower().startswith(b"version https://git-lfs"):
         raise CheckpointError(f"{path}: is a Git LFS pointer, not the file; run `git lfs pull` where it came from")
 
 
@@ -191,4 +193,4 @@ def _json_like(value: Any, name: str) -> Any:
     try:
         return json.loads(json.dumps(value))
     except (TypeError, ValueError) as error:
-        raise CheckpointError(f"{name} must be json-like: {error}") from error
+        raise CheckpointError(f"{name} must be JSON-like: {error}") from error

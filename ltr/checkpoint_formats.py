@@ -1,4 +1,4 @@
-"""What the dictionaries in checkpoint files mean: our own, pytracking's, RT-MDNet's, and bare state dicts."""
+"""Parses the dictionaries in checkpoint files: our own, pytracking's, RT-MDNet's, and bare state dicts."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -14,48 +14,48 @@ from ltr.pickle_limits import brief
 from ltr.restricted_pickle import InertRecord
 
 FORMAT = "rls-tracking checkpoint"
-METADATA_NODES = 20_000  # more than any real file has; a pickle can hold exponentially many in a few bytes
+METADATA_NODES = 20_000  # more than any real file has; a few bytes of pickle can describe exponentially many
 
 
 class CheckpointError(UserError):
-    """A checkpoint that cannot be used; the message names the file, the reason and the remedy."""
+    """A checkpoint cannot be used; the message names the file, the reason and the remedy."""
 
 
 @dataclass(slots=True)
 class Checkpoint:
-    """What a checkpoint file says."""
+    """Content of a checkpoint file."""
 
     net: dict[str, Tensor]  # the state dict
-    constructor: dict[str, Any] | None  # {"function": dotted name, "kwargs": {...}}, where the file says it
-    metadata: dict[str, Any] = field(default_factory=dict)  # json-like; "format" says what kind of file it was
+    constructor: dict[str, Any] | None  # {"function": dotted name, "kwargs": {...}}, if the file records it
+    metadata: dict[str, Any] = field(default_factory=dict)  # JSON-like; "format" is the kind of file
 
 
 def parse_content(path: Path, content: Any) -> Checkpoint:
-    """The checkpoint in what ``torch.save`` wrote to ``path``; CheckpointError if it is none."""
+    """Interprets what ``torch.save`` wrote to ``path``; raises a CheckpointError if it is not a checkpoint."""
     if not isinstance(content, Mapping):
         raise CheckpointError(f"{path}: holds a {type(content).__name__}, not a checkpoint's dictionary")
     if content.get("format") == FORMAT:
-        return _own(path, content)
+        return _parse_own(path, content)
     if "net" in content:
-        return _published(path, content)
+        return _parse_pytracking(path, content)
     if "shared_layers" in content:
-        return _mdnet(path, content)
+        return _parse_mdnet(path, content)
     if content and all(isinstance(value, Tensor) for value in content.values()):
         return Checkpoint(dict(content), None, {"format": "state dict"})
     raise CheckpointError(
-        f"{path}: none of 'net' (pytracking), 'shared_layers' (MDNet) or a plain state dict; "
-        f"it has {brief(list(content))}"
+        f"{path}: has neither 'net' (pytracking) nor 'shared_layers' (MDNet) and is not a plain state dict; "
+        f"it contains {brief(list(content))}"
     )
 
 
 def _state_dict(path: Path, value: Any) -> dict[str, Tensor]:
     named = isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
     if not named or not all(isinstance(tensor, Tensor) for tensor in value.values()):
-        raise CheckpointError(f"{path}: the network in it is not a dictionary of tensors")
+        raise CheckpointError(f"{path}: its network is not a dictionary of tensors")
     return dict(value)
 
 
-def _own(path: Path, content: Mapping[str, Any]) -> Checkpoint:
+def _parse_own(path: Path, content: Mapping[str, Any]) -> Checkpoint:
     net = _state_dict(path, content.get("net"))
     constructor, metadata = (_plain(path, content.get(key)) for key in ("constructor", "metadata"))
     if not isinstance(constructor, dict) or not isinstance(metadata, dict):
@@ -64,7 +64,7 @@ def _own(path: Path, content: Mapping[str, Any]) -> Checkpoint:
     return Checkpoint(upcast, constructor, {"format": FORMAT, **metadata})
 
 
-def _published(path: Path, content: Mapping[str, Any]) -> Checkpoint:
+def _parse_pytracking(path: Path, content: Mapping[str, Any]) -> Checkpoint:
     record = content.get("constructor")
     constructor = None
     if isinstance(record, InertRecord):
@@ -75,13 +75,13 @@ def _published(path: Path, content: Mapping[str, Any]) -> Checkpoint:
         kwargs = _plain(path, record.attributes.get("kwds") or {})
         constructor = {"function": f"{module}.{name}", "kwargs": kwargs}
         if record.attributes.get("args"):
-            raise CheckpointError(f"{path}: its constructor has unnamed arguments {brief(record.attributes['args'])}")
+            raise CheckpointError(f"{path}: its constructor takes unnamed arguments {brief(record.attributes['args'])}")
     keys = ("epoch", "actor_type", "net_type", "net_info", "stats")
     metadata = {key: _plain(path, content[key]) for key in keys if key in content}
     return Checkpoint(_state_dict(path, content["net"]), constructor, {"format": "pytracking", **metadata})
 
 
-def _mdnet(path: Path, content: Mapping[str, Any]) -> Checkpoint:
+def _parse_mdnet(path: Path, content: Mapping[str, Any]) -> Checkpoint:
     layers = _state_dict(path, content["shared_layers"])
     net = {f"layers.{name}": tensor for name, tensor in layers.items()}
     constructor = {"function": "ltr.models.tracking.mdnet.mdnet", "kwargs": {}}
@@ -89,7 +89,7 @@ def _mdnet(path: Path, content: Mapping[str, Any]) -> Checkpoint:
 
 
 def _plain(path: Path, value: Any) -> Any:
-    """A json-like copy, bounded in size: records become dictionaries, other types that json lacks their names."""
+    """A JSON-like copy of bounded size: records become dictionaries, values of other types their type's name."""
     budget = METADATA_NODES
 
     def copy(item: Any) -> Any:

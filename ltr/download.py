@@ -1,4 +1,4 @@
-"""One file over http: resumed where it stopped, verified, and never left half-written under its own name."""
+"""Downloads a file over HTTP: resumable, verified, and complete whenever it exists under its final name."""
 from __future__ import annotations
 
 import http.client
@@ -14,24 +14,24 @@ from ltr import files
 from ltr.errors import UserError
 
 BLOCK = 1 << 16
-HTML_STARTS = (b"<!doctype html", b"<html", b"<?xml")
 
 
 class DownloadError(UserError, OSError):
-    """A download that did not give the file; the message says why."""
+    """A download failed; the message says why."""
 
 
 def download(
     url: str, target: Path, *, sha256: str | None = None, size: int | None = None, timeout: float = 30
 ) -> None:
-    """Downloads ``url`` to ``target``; what arrived of an interrupted download stays in ``<target>.part`` for the next.
+    """Downloads ``url`` to ``target``; the next call continues an interrupted download from ``<target>.part``.
 
     Args:
         sha256: expected digest or its first digits.
-        timeout: seconds without any data after which to give up.
+        size: expected number of bytes.
+        timeout: seconds without data after which to give up.
 
     Raises:
-        DownloadError: no connection, a web page instead of a file, an interrupted transfer, or another file.
+        DownloadError: no connection, a web page instead of a file, an interrupted transfer, or a different file.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
@@ -55,7 +55,7 @@ def _transfer(url: str, part: Path, timeout: float) -> None:
     try:
         answer = urllib.request.urlopen(request, timeout=timeout)
     except urllib.error.HTTPError as error:
-        if error.code == 416 and present:  # nothing is left to send
+        if error.code == 416 and present:  # the part is already complete
             return
         raise
     with answer:
@@ -79,7 +79,7 @@ def _transfer(url: str, part: Path, timeout: float) -> None:
 def _read(answer: Any) -> bytes:
     try:
         return answer.read(BLOCK)
-    except (OSError, http.client.HTTPException) as error:  # of the connection, not of the disk
+    except (OSError, http.client.HTTPException) as error:  # keep network errors apart from disk errors
         raise ConnectionError(error) from error
 
 
@@ -87,7 +87,7 @@ def _verify(url: str, part: Path, sha256: str | None, size: int | None) -> None:
     digest = files.sha256(part)
     with open(part, "rb") as file:
         start = file.read(512)
-    if start.lstrip().lower().startswith(HTML_STARTS):
+    if files.is_web_page(start):
         problem = "answered with a web page instead of the file"
     elif size is not None and part.stat().st_size != size:
         problem = f"gave {part.stat().st_size} bytes instead of {size}"
@@ -95,5 +95,5 @@ def _verify(url: str, part: Path, sha256: str | None, size: int | None) -> None:
         problem = f"gave a file with sha256 {digest} instead of {sha256}"
     else:
         return
-    part.unlink()  # continuing it would only repeat the mistake
+    part.unlink()  # the next call must not continue from a wrong file
     raise DownloadError(f"{url} {problem}; nothing was kept")

@@ -1,4 +1,4 @@
-"""Errors that a user can put right, and how a command line reports them. Used by every package but ``rls_ext``."""
+"""Errors that a user can fix, and how command lines report them. Used by every package except ``rls_ext``."""
 from __future__ import annotations
 
 import os
@@ -9,13 +9,12 @@ from ltr.signals import raising_on_signals
 
 
 class UserError(ValueError):
-    """Something was asked for that cannot be done; the message names it and, where there is one, the remedy.
+    """A request cannot be carried out; the message says why and, if possible, what to do.
 
-    Command lines print the message without a traceback. Any other exception is a fault of the program and keeps its
-    traceback.
+    Command lines print the message without a traceback. Any other exception is a bug and keeps its traceback.
     """
 
-    def __str__(self) -> str:  # a subclass that is a KeyError too would show the message in quotes
+    def __str__(self) -> str:  # subclasses that are also KeyErrors would otherwise show the message in quotes
         return str(self.args[0]) if self.args else ""
 
 
@@ -26,22 +25,22 @@ class MissingPackageError(UserError, ImportError):
 def exit_code(run: Callable[[], int | None], *, debug: bool = False) -> int:
     """Calls ``run`` and returns its exit code; a :class:`UserError` becomes a message and exit code 2.
 
-    Ctrl-C gives 130. SIGTERM and SIGHUP end ``run`` in the same way and give 143 and 129, as the shell does.
-    An ``OSError`` is reported like a ``UserError``: the system names the file and what is wrong with it (no such file,
-    no permission, disk full). With ``debug`` both keep their traceback.
+    Ctrl-C gives 130; SIGTERM and SIGHUP end ``run`` in the same way and give 143 and 129, as in a shell. An ``OSError``
+    is reported like a ``UserError``, since it names the file and the problem (no such file, no permission, disk full).
+    With ``debug`` both keep their traceback.
     """
-    with raising_on_signals() as came:
-        code = _reported(run, debug)
-    return 128 + came[0] if came else code
+    with raising_on_signals() as received:
+        code = _run_reporting_errors(run, debug)
+    return 128 + received[0] if received else code
 
 
-def _reported(run: Callable[[], int | None], debug: bool) -> int:
+def _run_reporting_errors(run: Callable[[], int | None], debug: bool) -> int:
     try:
         return run() or 0
     except KeyboardInterrupt:
         print("\ninterrupted; run the same command again to continue", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader, `head` for instance, has seen enough
+    except BrokenPipeError:  # the reader has exited, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (UserError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Files that are either complete or absent, whatever ends the process that writes them; and their digests."""
+"""Atomic writing of files, even if the process is killed; file digests and a check for web pages."""
 from __future__ import annotations
 
 import hashlib
@@ -12,16 +12,18 @@ from pathlib import Path
 
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
 _counter = itertools.count()
+_WEB_PAGE_STARTS = (b"<!doctype html", b"<html", b"<?xml")
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Gives a temporary path beside ``path``, renamed to it when the block ends without an exception.
+    """Yields a temporary path next to ``path`` and renames it to ``path`` when the block ends without an exception.
 
-    An OSError names ``path``, whatever the system said: a full disk does not say where.
+    An OSError names ``path``, even if the system reports no file name, as for a full disk.
     """
     path = Path(path)
-    # Host and process keep names apart; the suffix stays last because OpenCV and matplotlib choose the format by it.
+    # Host, process and counter make it unique; the suffix comes last because OpenCV and matplotlib derive the format
+    # from it.
     temporary = path.with_name(f".{path.name}~{_HOST}~{os.getpid()}~{next(_counter)}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,13 +34,13 @@ def replacing(path: str | Path) -> Iterator[Path]:
             error.filename, error.filename2 = str(path), None
         raise
     finally:
-        with suppress(OSError):  # what went wrong before is worth more than this
+        with suppress(OSError):  # must not replace an earlier exception
             temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """An error of the disk in this block names ``path``: a full one does not say where it was written."""
+    """Adds ``path`` to OSErrors in this block that name no file, as for a full disk."""
     try:
         yield
     except OSError as error:
@@ -48,7 +50,7 @@ def naming(path: str | Path) -> Iterator[None]:
 
 
 def remove_stale_temporaries(folder: str | Path) -> None:
-    """Removes what killed processes left in a folder and below it; call it while nobody else writes there."""
+    """Removes temporary files of killed processes below a folder; no other process may be writing there."""
     for path in Path(folder).rglob(".*~*~*~*"):
         if path.name.split("~")[-2].isdecimal():
             with suppress(OSError):
@@ -62,6 +64,11 @@ def sha256(path: str | Path) -> str:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def is_web_page(start: bytes) -> bool:
+    """Whether a file that starts with these bytes is HTML or XML, such as a download server's error page."""
+    return start.lstrip().lower().startswith(_WEB_PAGE_STARTS)
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Intersection over union, for NumPy arrays and PyTorch tensors alike. Loads torch only if it is given a tensor."""
+"""Intersection over union for NumPy arrays and PyTorch tensors; imports torch only if given a tensor."""
 from __future__ import annotations
 
 import importlib
@@ -13,9 +13,9 @@ def overlap(boxes: Array, others: Array, *, pixel_corners: bool = False) -> Arra
     """Intersection over union of boxes x, y, w, h (..., 4); NaN where a box is NaN, 0 where both boxes are empty.
 
     Args:
-        pixel_corners: take the far corner as the last pixel, ``x + w - 1``, and add the 1 back, as the public
-            evaluators do. The same number but for rounding, which puts the overlap of two equal boxes at 1 plus or
-            minus 2e-16, on either side of the threshold 1. Without it, equal boxes overlap by exactly 1.
+        pixel_corners: compute with the last pixel ``x + w - 1`` and add the 1 back, as the public evaluators do. The
+            result differs only by rounding, but equal boxes then overlap by 1 plus or minus 2e-16, which may miss the
+            threshold 1. By default, equal boxes overlap by exactly 1.
     """
     library = importlib.import_module("torch") if hasattr(boxes, "new_tensor") else np
     pixel = 1.0 if pixel_corners else 0.0
@@ -24,7 +24,7 @@ def overlap(boxes: Array, others: Array, *, pixel_corners: bool = False) -> Arra
     sides = far - library.maximum(near, other_near) + pixel
     if not pixel_corners:
         same = (near == other_near) & (size == other_size)
-        sides = library.where(same, size, sides)  # x + w - x need not give w back in floating point
+        sides = library.where(same, size, sides)  # x + w - x need not equal w in floating point
     intersection = sides.clip(min=0).prod(-1)
     union = area(boxes) + area(others) - intersection
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,13 +1,13 @@
-"""Reads pickles of ``torch.save`` without executing anything, and without spending more than the file is worth.
+"""Reads pickles of ``torch.save`` without executing their code and with limited memory and time.
 
-A pickle is a program that may call any function it names. Here a name means one of three things: something this
-module rebuilds itself (tensors, ordered dictionaries), a foreign class that becomes an inert record, or an error that
-names it. A pickle may also ask for memory and time without end in a few bytes: lengths and memo positions that are made
-up, copies of copies, keys whose hash takes forever. So the interpreter is Python's own, written in Python, with the
-opcodes that a checkpoint needs and a budget for what they make.
+A pickle is a program that may call any function it names. Here a name is either something this module rebuilds itself
+(tensors, ordered dictionaries), a foreign class that becomes an inert record, or an error. A few bytes of pickle may
+also demand unlimited memory and time: invented lengths and memo positions, copies of copies, keys that take forever to
+hash. So this extends Python's pure-Python unpickler, restricted to the opcodes that checkpoints need and to a budget.
 """
 from __future__ import annotations
 
+import math
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ STORAGE_DTYPES = {
     "ByteStorage": torch.uint8,
     "BoolStorage": torch.bool,
 }
-# All but: calls in other guises (INST, OBJ, EXT), buffers of a stated length (BYTEARRAY8, NEXT_BUFFER), text ids.
+# All except other ways to call (INST, OBJ, EXT), buffers of a stated length (BYTEARRAY8, NEXT_BUFFER) and text ids.
 OPCODES = """
     PROTO FRAME STOP MARK POP POP_MARK DUP NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT
     BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES
@@ -43,7 +43,7 @@ OPCODES = """
 
 
 class InertRecord:
-    """Stands where an object of a foreign class stood: its path, arguments and attributes, and no behaviour."""
+    """Replaces an object of a foreign class: keeps its path, arguments and attributes, but no behaviour."""
 
     path = ""
 
@@ -72,7 +72,7 @@ class Storage:
 
 
 class _Call:
-    """One of this module's functions on the pickle's stack, where nothing can be attached to it."""
+    """Wraps one of this module's functions for the pickle's stack, so that the pickle cannot set attributes on it."""
 
     __slots__ = ("_function",)
 
@@ -83,7 +83,7 @@ class _Call:
         return self._function(*arguments)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise UnsafeFileError(f"the file changes a function ({name}); nothing was executed")
+        raise UnsafeFileError(f"the file tries to change a function ({name}); nothing was executed")
 
 
 class _Opcodes(dict):
@@ -92,11 +92,11 @@ class _Opcodes(dict):
 
 
 class RestrictedUnpickler(pickle._Unpickler):
-    """Rebuilds what ``find_class`` knows; storages come from ``load_storage(dtype, key, numel, view)``.
+    """Rebuilds the objects that ``find_class`` knows; storages come from ``load_storage(dtype, key, numel, view)``.
 
     Args:
         budget: shared by all pickles of the file.
-        load_storage: None where there can be no tensors.
+        load_storage: None if the pickle must not contain tensors.
     """
 
     def __init__(self, file: BinaryIO, size: int, budget: Budget, load_storage: Any = None) -> None:
@@ -113,9 +113,9 @@ class RestrictedUnpickler(pickle._Unpickler):
             ("collections", "OrderedDict"): self._ordered,
         }
         for module in ("builtins", "__builtin__"):
-            for plain, function in (("set", self._set), ("frozenset", self._frozenset), ("bytearray", self._bytearray),
-                                    ("complex", self._complex), ("slice", self._slice)):
-                self._functions[module, plain] = function
+            for name, function in (("set", self._set), ("frozenset", self._frozenset), ("bytearray", self._bytearray),
+                                   ("complex", self._complex), ("slice", self._slice)):
+                self._functions[module, name] = function
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in self._functions:
@@ -127,7 +127,7 @@ class RestrictedUnpickler(pickle._Unpickler):
         package = module.split(".")[0]
         if package in FOREIGN_PACKAGES and name.isidentifier():
             self._budget.copy(limits.CLASS_BYTES)
-            # A class of its own for each mention: what a pickle does to one of them reaches nothing else.
+            # A new class for each mention, so that changes to one of them affect nothing else.
             return type(name, (InertRecord,), {"path": f"{module}.{name}"})
         raise UnsafeFileError(
             f"the file asks for '{module}.{name}', which is neither a tensor nor a known record of a tracking network; "
@@ -142,7 +142,7 @@ class RestrictedUnpickler(pickle._Unpickler):
             raise DamagedFileError(f"storage {brief(key)} has the type {brief(dtype)} and the length {brief(numel)}")
         return Storage(self._load_storage(dtype, str(key)[:80], numel, view[0] if view else None))
 
-    # Opcodes that need a look first
+    # Opcodes with additional checks
 
     def load_empty_dict(self) -> None:
         self._append_container({})
@@ -167,13 +167,13 @@ class RestrictedUnpickler(pickle._Unpickler):
         super().load_memoize()
 
     def load_frame(self) -> None:
-        self.read(8)  # a frame only says how far to read ahead
+        self.read(8)  # a frame is only a hint how far to read ahead
 
     def load_build(self) -> None:
         state, instance = self.stack.pop(), self.stack[-1]
         if isinstance(instance, InertRecord):
             instance.__setstate__(state)
-        elif not isinstance(instance, OrderedDict):  # a state dict's own attributes (versions of layers) are not used
+        elif not isinstance(instance, OrderedDict):  # a state dict's attributes (layer versions) are ignored
             raise UnsafeFileError(f"the file sets the state of a {type(instance).__name__}; nothing was executed")
 
     def load_setitem(self) -> None:
@@ -191,28 +191,26 @@ class RestrictedUnpickler(pickle._Unpickler):
     def _set_items(self, items: list[Any]) -> None:
         target = self.stack[-1]
         if not isinstance(target, dict):
-            raise DamagedFileError(f"entries are given to a {type(target).__name__}")
+            raise DamagedFileError(f"it adds entries to a {type(target).__name__}")
         for key, value in zip(items[::2], items[1::2], strict=True):
             target[limits.checked_key(key)] = value
 
     def load_additems(self) -> None:
         items, target = self.pop_mark(), self.stack[-1]
         if not isinstance(target, set):
-            raise DamagedFileError(f"members are given to a {type(target).__name__}")
+            raise DamagedFileError(f"it adds members to a {type(target).__name__}")
         target.update(map(limits.checked_key, items))
 
     def load_frozenset(self) -> None:
         self.append(frozenset(map(limits.checked_key, self.pop_mark())))
 
-    # What calls on the stack mean
+    # Functions that the pickle may call
 
     def _rebuild_tensor(self, storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Tensor:
         numbers = [offset, *size, *stride]
         if not isinstance(storage, Storage) or not all(map(limits.is_count, numbers)):
-            raise DamagedFileError("a tensor of the file has no storage, or a shape that is not made of counts")
-        count = 1
-        for length in size:
-            count *= length
+            raise DamagedFileError("a tensor of the file has no storage or an invalid shape")
+        count = math.prod(size)
         reach = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True)) + 1 if count else 0
         if count > storage.data.numel() or reach > storage.data.numel():
             raise DamagedFileError(f"a tensor of shape {brief(tuple(size))} reaches beyond its storage")
@@ -247,28 +245,28 @@ class RestrictedUnpickler(pickle._Unpickler):
     def _bytearray(self, content: Any = b"", *encoding: Any) -> bytearray:
         if isinstance(content, str):
             content = self._encode(content, *encoding)
-        if not isinstance(content, bytes):  # a number would be a length
+        if not isinstance(content, bytes):  # a number would be a length to allocate
             raise UnsafeFileError(f"the file asks for a bytearray of {brief(content)}")
         return bytearray(self._copied(content))
 
     @staticmethod
     def _complex(*parts: Any) -> complex:
-        return complex(*map(limits.a_number, parts))
+        return complex(*map(limits.checked_number, parts))
 
     @staticmethod
     def _slice(*ends: Any) -> slice:
-        return slice(*(None if end is None else limits.a_number(end) for end in ends))
+        return slice(*(None if end is None else limits.checked_number(end) for end in ends))
 
     @staticmethod
     def _device(*description: Any) -> str:
         return ":".join(str(part) for part in description if isinstance(part, (str, int)))
 
 
-def _own_opcodes() -> _Opcodes:
+def _allowed_opcodes() -> _Opcodes:
     own = {name.removeprefix("load_").upper(): getattr(RestrictedUnpickler, name)
            for name in vars(RestrictedUnpickler) if name.startswith("load_")}
     codes = {name: getattr(pickle, name)[0] for name in OPCODES}
     return _Opcodes({code: own.get(name) or pickle._Unpickler.dispatch[code] for name, code in codes.items()})
 
 
-RestrictedUnpickler.dispatch = _own_opcodes()
+RestrictedUnpickler.dispatch = _allowed_opcodes()

@@ -1,7 +1,7 @@
 """Trains a network: ``python ltr/run_training.py dimp dimp_mobile``; several GPUs: ``torchrun ltr/run_training.py``.
 
-A run lives in a workspace (checkpoints, log.csv, cached features). The same command started again continues from there.
-At the end, and with --export at any time, the network is written to <workspace>/<setting>.pth.
+A run keeps its checkpoints, log.csv and cached features in a workspace; repeating the command continues the run. At the
+end, or at any time with --export, the network is written to <workspace>/<setting>.pth.
 """
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def train(
         module = importlib.import_module(f"ltr.train_settings.{family}.{setting}")
         if not hasattr(module, "build"):
             raise UserError(
-                f"ltr/train_settings/{family}/{setting}.py has no build(options); settings written for pytracking "
-                "(run(settings)) are not run here: docs/training.md shows what a setting returns"
+                f"ltr/train_settings/{family}/{setting}.py has no build(options); pytracking's settings with "
+                "run(settings) are not supported: docs/training.md describes what build returns"
             )
-        if options.workers:  # they are forks: OpenCV's threads do not come along, and the fork would wait for them
+        if options.workers:  # forked workers would wait for OpenCV's threads, which a fork does not copy
             cv2.setNumThreads(0)
         with distributed.main_process_first():
-            if distributed.is_main_process() and not export_only:  # an export may run during the training
+            if distributed.is_main_process() and not export_only:  # an export may run during training
                 remove_stale_temporaries(options.workspace)
             plan = module.build(options)
         if init is not None:
@@ -65,20 +65,20 @@ def train(
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds what a training run takes; several commands start one."""
+    """Adds the arguments of a training run to the parser of any command that starts one."""
     parser.add_argument("family", help="folder of train_settings: dimp or mdnet")
     parser.add_argument("setting", help="one of: " + "; ".join(setting_names()))
     parser.add_argument("--workspace", type=Path, help="folder of the run (default: training/<family>/<setting>)")
     parser.add_argument("--cache", type=Path, help="folder of cached features (default: <workspace>/cache)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--epochs", type=int, help="instead of the setting's number")
-    parser.add_argument("--device", default="auto", help="cpu, cuda, mps; auto takes CUDA where there is one")
-    parser.add_argument("--cpu-threads", "--threads", dest="threads", type=int, metavar="N", help="most on the CPU")
+    parser.add_argument("--epochs", type=int, help="number of epochs instead of the setting's")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, mps; auto uses CUDA if available")
+    parser.add_argument("--cpu-threads", "--threads", dest="threads", type=int, metavar="N", help="torch's CPU threads")
     parser.add_argument("--workers", type=int, default=0, help="processes that load data or build caches")
     parser.add_argument("--amp", action="store_true", help="mixed precision")
     parser.add_argument("--init", type=Path, help="network to start from instead of the setting's initial weights")
-    parser.add_argument("--export", action="store_true", help="write the network of the newest checkpoint and stop")
-    parser.add_argument("--smoke", action="store_true", help="a few steps on drawn data, to see that it runs")
+    parser.add_argument("--export", action="store_true", help="export the network of the latest checkpoint and exit")
+    parser.add_argument("--smoke", action="store_true", help="a few steps on synthetic data, to check that it runs")
 
 
 def run(args: argparse.Namespace) -> int:

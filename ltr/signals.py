@@ -1,4 +1,4 @@
-"""Signals that end a command, turned into what Ctrl-C raises: temporary files go, and what is done is kept."""
+"""Turns signals that end a command into KeyboardInterrupt, so that temporary files are removed and results kept."""
 from __future__ import annotations
 
 import signal
@@ -8,30 +8,30 @@ from contextlib import contextmanager
 from types import FrameType
 
 # Windows has no SIGHUP.
-ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+TERMINATING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 @contextmanager
 def raising_on_signals() -> Iterator[list[int]]:
-    """In this context SIGTERM and SIGHUP raise ``KeyboardInterrupt``, once; the list then holds the signal.
+    """In this context SIGTERM and SIGHUP raise ``KeyboardInterrupt`` once; the yielded list then holds the signal.
 
-    A signal that is ignored (SIGHUP under ``nohup``) or that somebody else handles stays as it is, and so do all where
-    Python does not allow a change: outside the main thread.
+    Signals that are ignored (SIGHUP under ``nohup``) or already handled are left alone. Outside the main thread, where
+    Python cannot set handlers, nothing changes.
     """
-    came: list[int] = []
+    received: list[int] = []
 
-    def end(number: int, _: FrameType | None) -> None:
-        came.append(number)
+    def interrupt(number: int, _: FrameType | None) -> None:
+        received.append(number)
         for each in changed:
-            signal.signal(each, signal.SIG_IGN)  # a second one must not cut the tidying short
+            signal.signal(each, signal.SIG_IGN)  # a second signal must not interrupt the clean-up
         raise KeyboardInterrupt
 
     in_main_thread = threading.current_thread() is threading.main_thread()
-    changed = [each for each in ENDINGS if in_main_thread and signal.getsignal(each) is signal.SIG_DFL]
+    changed = [each for each in TERMINATING if in_main_thread and signal.getsignal(each) is signal.SIG_DFL]
     for each in changed:
-        signal.signal(each, end)
+        signal.signal(each, interrupt)
     try:
-        yield came
+        yield received
     finally:
         for each in changed:
             signal.signal(each, signal.SIG_DFL)

@@ -1,6 +1,6 @@
-"""The two layouts of ``torch.save``: the zip archive (since torch 1.6) and the older stream of pickles.
+"""Reads and writes files of ``torch.save``: zip archives (since torch 1.6) and the older stream of pickles.
 
-Nothing is executed, and no size that a file states is believed before it has been compared with the file's own.
+Reading executes nothing and checks every size stated in a file against the size of the file.
 """
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ from ltr.pickle_limits import Budget, DamagedFileError, UnsafeFileError
 from ltr.restricted_pickle import RestrictedUnpickler
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
-ONE_READ = 2**20  # bytes of an archive that are read at once; its directory must fit (10,000 tensors do)
-PIECE = 2**16  # bytes of a record that are read at once: zipfile copies each of them several times
+MOST_READ = 2**20  # bytes of an archive per read; its directory must fit (that of 10,000 tensors does)
+PIECE = 2**16  # bytes of a record per read; small, because zipfile copies each piece several times
 
 
 def read_torch_file(path: Path, *, tensors: bool = True) -> Any:
-    """The object that ``torch.save`` wrote, with inert records in place of foreign objects.
+    """Reads the object that ``torch.save`` wrote, with inert records instead of foreign objects.
 
-    Without ``tensors`` their values are not read: they are on the device "meta". A DamagedFileError says that the file
-    is truncated or no torch file, an UnsafeFileError that it names what no checkpoint needs, or asks for too much.
+    With ``tensors=False``, tensors are returned without values on the device "meta".
+
+    Raises:
+        DamagedFileError: the file is truncated or not a torch file.
+        UnsafeFileError: the file calls functions or asks for resources that no checkpoint needs.
     """
     try:
         with _LimitedReader(open(path, "rb", buffering=0)) as file:
@@ -40,7 +43,7 @@ def read_torch_file(path: Path, *, tensors: bool = True) -> Any:
         raise
     except zipfile.BadZipFile as error:
         raise DamagedFileError(f"the archive is truncated or damaged ({error})") from error
-    except Exception as error:  # a hostile or cut-off pickle can make the unpickler raise nearly anything
+    except Exception as error:  # a hostile or truncated pickle can make the unpickler raise almost anything
         reason = str(error)[:200]
         raise DamagedFileError(f"it cannot be read as a torch file ({type(error).__name__}: {reason})") from error
 
@@ -50,17 +53,17 @@ def write_torch_file(path: str | Path, content: Any) -> None:
     with replacing(path) as temporary, open(temporary, "wb") as file:
         try:
             torch.save(content, file)
-        except RuntimeError as error:  # of torch's writer, which was told what the disk said and does not say it
+        except RuntimeError as error:  # torch's writer hides the OSError in the context
             if isinstance(error.__context__, OSError):
                 raise error.__context__ from None
             raise
 
 
 class _LimitedReader(io.BufferedReader):
-    """Refuses to read much at once, as only a directory of countless records or an endless text asks for."""
+    """Refuses large reads, which only an oversized archive directory or text would need."""
 
     def read(self, count: int | None = -1, /) -> bytes:
-        if count is not None and count > ONE_READ:
+        if count is not None and count > MOST_READ:
             raise DamagedFileError(f"its directory, or a text in it, claims {count} bytes: more than any network's has")
         return super().read(count)
 
@@ -93,15 +96,15 @@ def _read_zip(file: BinaryIO, size: int, tensors: bool) -> Any:
 
 
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
-    """A record, checked by its sum, in memory once."""
+    """Reads a record, verifying its checksum, without a second copy in memory."""
     content = bytearray(info.file_size)
-    place = 0
+    done = 0
     with archive.open(info) as record:
         while part := record.read(PIECE):
-            content[place : place + len(part)] = part
-            place += len(part)
-    if place != info.file_size:
-        raise DamagedFileError(f"record {info.filename!r} has {place} bytes instead of {info.file_size}")
+            content[done : done + len(part)] = part
+            done += len(part)
+    if done != info.file_size:
+        raise DamagedFileError(f"record {info.filename!r} has {done} bytes instead of {info.file_size}")
     return content
 
 
@@ -120,14 +123,14 @@ def _read_legacy(file: BinaryIO, size: int, tensors: bool) -> Any:
     if not tensors:
         return load(_no_values)
     storages: dict[str, tuple[torch.dtype, Tensor]] = {}
-    promised = 0
+    claimed = 0
 
     def load_storage(dtype: torch.dtype, key: str, numel: int, view: Any) -> Tensor:
-        nonlocal promised
+        nonlocal claimed
         if key not in storages:
-            promised += numel * dtype.itemsize
-            if promised > size:
-                raise DamagedFileError(f"its tensors claim {promised} bytes in a file of {size}: it is truncated")
+            claimed += numel * dtype.itemsize
+            if claimed > size:
+                raise DamagedFileError(f"its tensors claim {claimed} bytes in a file of {size}: it is truncated")
             storages[key] = (dtype, torch.zeros(numel * dtype.itemsize, dtype=torch.uint8))
         whole = _typed(storages[key][1], dtype, numel, key)
         if view is None:
@@ -138,7 +141,7 @@ def _read_legacy(file: BinaryIO, size: int, tensors: bool) -> Any:
     result = load(load_storage)
     for key in load():
         if not isinstance(key, (str, int)) or str(key) not in storages:
-            raise DamagedFileError("it lists a storage that no tensor has")
+            raise DamagedFileError("it lists a storage that no tensor uses")
         dtype, raw = storages[str(key)]
         header = file.read(8)
         if len(header) < 8 or struct.unpack("<q", header)[0] * dtype.itemsize != raw.numel():

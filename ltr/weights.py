@@ -1,4 +1,4 @@
-"""Network files by name: where they lie on this machine, and where they come from."""
+"""Network files by name: where to find them on this machine and where to download them."""
 from __future__ import annotations
 
 import os
@@ -10,37 +10,37 @@ from ltr.errors import UserError
 BUNDLED = Path(__file__).with_name("bundled")
 SUFFIX = ".pth"
 SUFFIXES = (SUFFIX, ".pth.tar")  # both are ordinary checkpoints
-ONNX = ".onnx"  # networks of trackers to compare with
+ONNX = ".onnx"  # networks of other projects' trackers, for comparison
 
 
 @dataclass(frozen=True, slots=True)
 class KnownWeights:
-    """A network file that people publish."""
+    """A network file with a known source."""
 
-    name: str  # of the file, as parameter files say it
-    description: str  # what it is and whose
-    page: str  # where a person finds it
-    url: str | None  # direct address of the file; None if there is none
+    name: str  # file name, as used in parameter files
+    description: str  # what it is and who made it
+    page: str  # web page or documentation to read
+    url: str | None  # direct address of the file, if there is one
     licence: str = "GPL-3.0, as the project that publishes it"
-    size: int | None = None  # bytes, where known
-    sha256: str | None = None  # or its first digits (torchvision puts eight into its file names), where known
-    tested: str | None = None  # sha256 of what our tables were made with, where the publisher names none
+    size: int | None = None  # bytes, if known
+    sha256: str | None = None  # digest or its first digits (torchvision puts eight into its file names), if known
+    tested: str | None = None  # sha256 of the file behind our tables, if the publisher states none
     network: str | None = None  # dotted constructor that must be able to load it; None for backbone weights
 
 
-def _of_the_zoo(name: str, description: str, identifier: str, network: str) -> KnownWeights:
+def _of_pytracking(name: str, description: str, identifier: str, network: str) -> KnownWeights:
     page = "https://github.com/visionml/pytracking/blob/master/MODEL_ZOO.md"
     url = f"https://drive.usercontent.google.com/download?id={identifier}&export=download&confirm=t"
     return KnownWeights(name, description, page, url, network=f"ltr.models.{network}")
 
 
-def _nanotrack(version: str, year: str, part: str, file: str, size: int, tested: str) -> KnownWeights:
-    where = "HonglinChu/SiamTrackers"
+def _nanotrack(version: str, label: str, part: str, file: str, size: int, tested: str) -> KnownWeights:
+    repository = "https://github.com/HonglinChu/SiamTrackers"
     return KnownWeights(
         f"nanotrack_{version}_{part}.onnx",
-        f"NanoTrack {version} (Chu, {year}, a peer: {part}",
-        f"https://github.com/{where}/tree/master/NanoTrack",
-        f"https://github.com/{where}/raw/master/NanoTrack/models/nanotrack{version}/nanotrack_{file}.onnx",
+        f"{label}, for comparison: {part}",
+        f"{repository}/tree/master/NanoTrack",
+        f"{repository}/raw/master/NanoTrack/models/nanotrack{version}/nanotrack_{file}.onnx",
         licence="see its page",
         size=size,
         tested=tested,
@@ -55,19 +55,19 @@ def _of_torchvision(name: str, description: str, sha256: str, size: int | None =
 
 _VITTRACK = "models/object_tracking_vittrack"
 _ENTRIES = (
-    _of_the_zoo("dimp50.pth", "DiMP on ResNet-50 (Bhat et al., 2019)",
+    _of_pytracking("dimp50.pth", "DiMP on ResNet-50 (Bhat et al., 2019)",
                 "1qgachgqks2UGjKx-GdO1qylBDdB1f9KN", "tracking.dimpnet.dimpnet50"),
-    _of_the_zoo("dimp18.pth", "DiMP on ResNet-18 (Bhat et al., 2019)",
+    _of_pytracking("dimp18.pth", "DiMP on ResNet-18 (Bhat et al., 2019)",
                 "1MAjrRJDCbL0DSjUKFyDkUuYS1-cYBNjk", "tracking.dimpnet.dimpnet18"),
-    _of_the_zoo("prdimp50.pth.tar", "PrDiMP on ResNet-50 (Danelljan et al., 2020)",
+    _of_pytracking("prdimp50.pth.tar", "PrDiMP on ResNet-50 (Danelljan et al., 2020)",
                 "1zbQUVXKsGvBEOc-I1NuGU6yTMPth_aI5", "tracking.dimpnet.klcedimpnet50"),
-    _of_the_zoo("prdimp18.pth.tar", "PrDiMP on ResNet-18 (Danelljan et al., 2020)",
+    _of_pytracking("prdimp18.pth.tar", "PrDiMP on ResNet-18 (Danelljan et al., 2020)",
                 "1ycm3Uu63j-uCkz4qt0SG6rY_k5UFlhVo", "tracking.dimpnet.klcedimpnet18"),
-    _of_the_zoo("super_dimp.pth.tar", "SuperDiMP on ResNet-50 (pytracking, 2020)",
+    _of_pytracking("super_dimp.pth.tar", "SuperDiMP on ResNet-50 (pytracking, 2020)",
                 "1qDptswis2FxihLRYLVRGDvx6aUoAVVLv", "tracking.dimpnet.dimpnet50"),
-    _of_the_zoo("super_dimp_simple.pth.tar", "SuperDiMP-simple on ResNet-50 (pytracking, 2021)",
+    _of_pytracking("super_dimp_simple.pth.tar", "SuperDiMP-simple on ResNet-50 (pytracking, 2021)",
                 "1lzwdeX9HBefQwznMaX5AKAGda7tqeQtg", "tracking.dimpnet.dimpnet50_simple"),
-    _of_the_zoo("atom_default.pth", "ATOM on ResNet-18 (Danelljan et al., 2019)",
+    _of_pytracking("atom_default.pth", "ATOM on ResNet-18 (Danelljan et al., 2019)",
                 "1VNyr-Ds0khjM0zaq6lU-xfY74-iWxBvU", "bbreg.atom.atom_resnet18"),
     KnownWeights(
         "rt-mdnet.pth", "RT-MDNet trained on ImageNet-Vid (Jung et al., 2018)", "https://github.com/IlchaeJung/RT-MDNet",
@@ -75,20 +75,20 @@ _ENTRIES = (
         network="ltr.models.tracking.mdnet.mdnet",
     ),
     KnownWeights(
-        "dimp50_got10k.pth", "DiMP on ResNet-50, trained on GOT-10k alone; nobody publishes it, so train it",
+        "dimp50_got10k.pth", "DiMP on ResNet-50, trained only on GOT-10k; not published, so train it yourself",
         "docs/training.md: pytracking train dimp dimp50_got10k", None, licence="yours",
         network="ltr.models.tracking.dimpnet.dimpnet50",
     ),
-    _nanotrack("v3", "2023)", "backbone", "backbone", 1_431_635,
+    _nanotrack("v3", "NanoTrack v3 (Chu, 2023)", "backbone", "backbone", 1_431_635,
                "50be1320abf9384fd3479ea829f95e244cf3f3838190c5ab60c750fb8c1ce828"),
-    _nanotrack("v3", "2023)", "head", "head", 1_183_740,
+    _nanotrack("v3", "NanoTrack v3 (Chu, 2023)", "head", "head", 1_183_740,
                "75357903be3f4817c965af16cb5a11fd32b1467f597a408405a98635ac63f61d"),
-    _nanotrack("v2", "2022) for OpenCV", "backbone", "backbone_sim", 1_056_849,
+    _nanotrack("v2", "NanoTrack v2 (Chu, 2022) for OpenCV", "backbone", "backbone_sim", 1_056_849,
                "530bdd0cd00f19afab79a863e71ba71e3312395a5dc9151af675082bdaaa2fc4"),
-    _nanotrack("v2", "2022) for OpenCV", "head", "head_sim", 726_198,
+    _nanotrack("v2", "NanoTrack v2 (Chu, 2022) for OpenCV", "head", "head_sim", 726_198,
                "0d8c0637be849f092cc7236cae02e55c8b9455ebe37ba50601d6115db4247cd9"),
     KnownWeights(
-        "vittrack.onnx", "VitTrack for OpenCV (OpenCV's model zoo, 2023), a peer",
+        "vittrack.onnx", "VitTrack for OpenCV (OpenCV's model zoo, 2023), for comparison",
         f"https://github.com/opencv/opencv_zoo/tree/main/{_VITTRACK}",
         f"https://github.com/opencv/opencv_zoo/raw/main/{_VITTRACK}/object_tracking_vittrack_2023sep.onnx",
         licence="Apache-2.0", size=767_836, tested="ac1418b43519a5118dba03e1db181b5ca83f3a61b76582841ce8a725d8bfa249",
@@ -102,21 +102,21 @@ KNOWN: dict[str, KnownWeights] = {entry.name: entry for entry in _ENTRIES}
 
 
 def cache_dir() -> Path:
-    """A folder of the user's own for networks, in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    """The user's folder for networks, in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytracking" / "networks"
 
 
 def bundled_networks() -> list[Path]:
-    """Networks that come with the package."""
+    """Networks that ship with the package."""
     return sorted(BUNDLED.glob(f"*{SUFFIX}"))
 
 
 def find_weights(name: str, search_dirs: list[Path]) -> Path | None:
-    """The first network file of this name, or None; never downloads.
+    """Finds the first network file of this name, or None; never downloads.
 
     Args:
-        name: file name ("dimp50.pth"), bare name ("dimp_mobile"), or a path to a file.
-        search_dirs: folders to look into first; then the user's cache, then the networks that come with the package.
+        name: file name ("dimp50.pth"), bare name ("dimp_mobile"), or path of a file.
+        search_dirs: folders to search first, before the user's cache and the networks that ship with the package.
     """
     if not name:
         raise UserError("the name of a network is empty")

@@ -1,4 +1,4 @@
-"""Visual tracking that learns online and does not forget: trackers, evaluation and analysis.
+"""Visual tracking with online learning that does not forget: trackers, evaluation and analysis.
 
 >>> tracker = pytracking.load("rls_dimp/default")
 >>> tracker.init(frame, box)
@@ -18,13 +18,13 @@ __version__ = "0.2.0"
 
 
 def load(name: str, param: str | None = None, *, seed: int = 0, **overrides: Any) -> TrackerHandle:
-    """Gets a tracker ready for use in your own program; its network is loaded once, here.
+    """Creates a tracker for use in your own program; its network is loaded here, once.
 
     Args:
-        name: the tracker and its parameters, e.g. ``"rls_dimp/default"`` or ``"rls_dimp/default@dimp_mobile"``; or the
-            tracker alone.
-        param: its parameter file, where the name does not say it (default: ``default``).
-        seed: everything random in the tracker derives from it.
+        name: the tracker, with or without its parameter file and network: ``"rls_dimp"``, ``"rls_dimp/default"`` or
+            ``"rls_dimp/default@dimp_mobile"``.
+        param: the parameter file, if ``name`` does not include it (default: ``default``).
+        seed: seeds everything random in the tracker.
         overrides: parameters to change, e.g. ``device="cpu"``.
 
     Raises:

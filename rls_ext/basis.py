@@ -8,29 +8,30 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-SMALL_DIM = 1024  # up to this length of an input, arithmetic on whole p x p matrices is cheap
-_LOW_SCALE = 2.0**-24  # remainders of float32 rows are at most this, so divided by it they suit float16
-_WIDENED_ENTRIES = 2**18  # of Q, in the core's precision at once: 2 MiB, which the processor's cache holds
+SMALL_DIM = 1024  # longest input for which arithmetic on full p x p matrices is cheap
+_LOW_SCALE = 2.0**-24  # float32 remainders are at most this; divided by it they fit float16
+_WIDENED_ENTRIES = 2**18  # entries of Q converted to the core's precision at a time: 2 MiB fit in the CPU's cache
 _GROWTH = 20  # rows by which a small basis grows
 _LINE = 64  # bytes of a cache line
-_buffers = threading.local()  # allocating a large block for every update costs more than the arithmetic in it
+_buffers = threading.local()  # allocating a large block per update would cost more than the arithmetic in it
 
 
 def aligned_length(columns: int, dtype: torch.dtype) -> int:
-    """The least number of entries, from ``columns`` on, that fill whole cache lines.
+    """``columns`` rounded up to a whole number of cache lines.
 
-    With rows of odd length (a bias!) matrix products take up to 1.6 times as long.
+    Matrix products with rows of odd length (a bias!) take up to 1.6 times as long.
     """
     entries = _LINE // dtype.itemsize
     return -(-columns // entries) * entries
 
 
 def _buffer(rows: int, dim: int, dtype: torch.dtype) -> Tensor:
-    """Memory of this thread for rows in a wider type, on the CPU; the next call gives the same memory out again."""
-    held = getattr(_buffers, "held", None)
-    if held is None or held.numel() < rows * dim * dtype.itemsize:
-        held = _buffers.held = torch.empty(rows * dim * dtype.itemsize, dtype=torch.uint8)
-    return held[: rows * dim * dtype.itemsize].view(dtype).view(rows, dim)
+    """This thread's CPU scratch memory as (rows, dim); every call reuses it."""
+    size = rows * dim * dtype.itemsize
+    memory = getattr(_buffers, "memory", None)
+    if memory is None or memory.numel() < size:
+        memory = _buffers.memory = torch.empty(size, dtype=torch.uint8)
+    return memory[:size].view(dtype).view(rows, dim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,8 @@ class PFactors:
     """P = alpha (I - Q^T Q) + Q^T S Q.
 
     Attributes:
-        alpha: P outside the span of the inputs seen.
-        basis: Q (r, p), orthonormal rows; a later update may append rows.
+        alpha: Eigenvalue of P outside the span of the inputs seen.
+        basis: Q (r, p), orthonormal rows; later updates may append rows.
         core: S (r, r), symmetric.
     """
 
@@ -60,12 +61,12 @@ class OrthonormalBasis:
     """Q (r, p) with orthonormal rows.
 
     Below float64 each row is a float32 row plus a float16 remainder (about 35 bits together). Products with gradients
-    read only the float32 part. Splitting a new input uses both: with 24 bits alone the rounding of the first of two
-    nearly equal inputs would be taken for a part of their difference.
+    read only the float32 part. Splitting a new input uses both: with 24 bits alone, the rounding error of the first of
+    two nearly equal inputs would be mistaken for part of their difference.
     """
 
     def __init__(self, dim: int, dtype: torch.dtype, core: torch.dtype, device: torch.device, limit: int) -> None:
-        """core: the precision in which inputs are split. limit: the most rows that there will be."""
+        """core: the precision in which inputs are split. limit: the largest number of rows."""
         self.dim, self.core, self.limit, self.rows = dim, core, limit, 0
         self.stored = torch.float64 if dtype == torch.float64 else torch.float32
         self._high = torch.empty(0, dim, dtype=self.stored, device=device)
@@ -75,22 +76,22 @@ class OrthonormalBasis:
 
     @property
     def floor(self) -> float:
-        """|d| / |x| below which the rest d of a split input x is nothing but rounding of the stored rows."""
+        """|d| / |x| below which the remainder d of a split input x is only rounding error of the stored rows."""
         return 4e-15 if self._low is None else 1e-10
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, reserve included."""
+        """Bytes allocated, spare rows included."""
         return self.capacity * bytes_per_row(self.dim, self.stored)
 
     @property
     def capacity(self) -> int:
-        """Rows that fit without new memory."""
+        """Rows that fit into the allocated memory."""
         return len(self._high)
 
     @property
     def matrix(self) -> Tensor:
-        """Q as it is multiplied with gradients, (r, p)."""
+        """Q (r, p) in the precision used for products with gradients."""
         return self._high[: self.rows]
 
     def exact(self) -> Tensor:
@@ -99,38 +100,41 @@ class OrthonormalBasis:
         return wide if self._low is None else wide.add_(self._low[: self.rows].to(self.core), alpha=_LOW_SCALE)
 
     def split(self, block: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """X = H Q + D with D orthogonal to Q: H (b, r), D (b, p) and the lengths of X (b,), in the core's precision.
+        """Split X into H Q + D with D orthogonal to Q.
 
-        One round of block Gram-Schmidt is as orthogonal as Q itself unless D is much smaller than X; then a second one
-        is. (On an accelerator there are always two: asking would wait for the device.) Long rows are read in double
-        precision only once, where X loses what it shares with Q.
+        One round of block Gram-Schmidt makes D as orthogonal as Q itself, unless D is much smaller than X; then a
+        second round follows. (Accelerators always do both: a check would wait for the device.) Long rows are read in
+        double precision only once, when H Q is subtracted from X.
+
+        Returns:
+            H (b, r), D (b, p) and the lengths of X (b,), in the core's precision.
         """
         rest = block.to(self.core, copy=True)  # (b, p)
-        before = torch.linalg.vector_norm(rest, dim=1)
+        lengths = torch.linalg.vector_norm(rest, dim=1)
         if self.rows == 0:
-            return rest.new_zeros(len(block), 0), rest, before
+            return rest.new_zeros(len(block), 0), rest, lengths
         if self._low is not None and self.dim > SMALL_DIM and rest.device.type == "cpu":
-            return self._split_long(block, rest, before), rest, before
+            return self._split_long(block, rest, lengths), rest, lengths
         h = rest.new_zeros(len(block), self.rows)
         self._remove(rest, h)
-        if rest.device.type != "cpu" or bool((torch.linalg.vector_norm(rest, dim=1) < 0.1 * before).any()):
+        if rest.device.type != "cpu" or bool((torch.linalg.vector_norm(rest, dim=1) < 0.1 * lengths).any()):
             self._remove(rest, h)
-        return h, rest, before
+        return h, rest, lengths
 
-    def _split_long(self, block: Tensor, rest: Tensor, size: Tensor) -> Tensor:
-        """H (b, r), and D in the place of the X in ``rest``, for rows so long that reading them is the cost.
+    def _split_long(self, block: Tensor, rest: Tensor, lengths: Tensor) -> Tensor:
+        """Return H (b, r) and turn ``rest`` from X into D, for rows so long that reading Q dominates the cost.
 
-        X = H Q + D must hold to the last bit, or strong inputs would leave traces; D may be off the complement of Q by
-        single precision of its own length. So H starts as a single precision product, is subtracted exactly, and what
-        is left along Q, as small as its rounding, is removed in single precision.
+        X = H Q + D must hold exactly, or strong inputs would leave traces; D needs to be orthogonal to Q only to single
+        precision of its own length. So H starts as a single-precision product and H Q is subtracted exactly. The
+        remaining component along Q, as small as the rounding error of H, is removed in single precision.
         """
         q = self.matrix
         along = block.float() @ q.T  # (b, r)
         h = along.to(self.core)
         self._subtract(rest, along, h)
-        for enough in (0.5, 1e-5):  # |D| / |X| from which on that rounding does not matter, at first and once removed
+        for enough in (0.5, 1e-5):  # |D| / |X| above which that rounding is harmless: before and after one correction
             short = rest.float()
-            if bool((torch.linalg.vector_norm(short, dim=1) > enough * size).all()):
+            if bool((torch.linalg.vector_norm(short, dim=1) > enough * lengths).all()):
                 break
             along = short @ q.T
             rest.sub_(along @ q)
@@ -138,22 +142,22 @@ class OrthonormalBasis:
         return h
 
     def _subtract(self, rest: Tensor, along: Tensor, h: Tensor) -> None:
-        """rest - H Q, in the core's precision and in place; along is H in single precision."""
+        """Subtract H Q from ``rest`` in place, in the core's precision; ``along`` is H in single precision."""
         step = max(_WIDENED_ENTRIES // self.dim, 1)
         wide = _buffer(step, self.dim, self.core)
-        for share, rows in zip(h.split(step, 1), self.matrix.split(step), strict=True):
-            rest.addmm_(share, wide[: len(rows)].copy_(rows), alpha=-1)
-        wide = _buffer(2 * step, self.dim, torch.float32)  # the same memory again
+        for coefficients, rows in zip(h.split(step, 1), self.matrix.split(step), strict=True):
+            rest.addmm_(coefficients, wide[: len(rows)].copy_(rows), alpha=-1)
+        wide = _buffer(2 * step, self.dim, torch.float32)
         low: Tensor | None = None
         assert self._low is not None
-        for share, rows in zip(along.split(2 * step, 1), self._low[: self.rows].split(2 * step), strict=True):
-            part = share @ wide[: len(rows)].copy_(rows)
+        for coefficients, rows in zip(along.split(2 * step, 1), self._low[: self.rows].split(2 * step), strict=True):
+            part = coefficients @ wide[: len(rows)].copy_(rows)
             low = part if low is None else low.add_(part)
         assert low is not None
         rest.sub_(low, alpha=_LOW_SCALE)
 
     def _remove(self, rest: Tensor, h: Tensor) -> None:
-        """Move the components of rest along Q to h, a few rows of Q at a time, both in place."""
+        """Move the components of ``rest`` along Q to ``h``, both in place, a few rows of Q at a time."""
         step = max(_WIDENED_ENTRIES // self.dim, 1)
         for start in range(0, self.rows, step):
             part = slice(start, min(start + step, self.rows))
@@ -169,7 +173,7 @@ class OrthonormalBasis:
             h[:, part] += along
 
     def append(self, directions: Tensor) -> None:
-        """Add orthonormal rows (k, p), orthogonal to those present, given in the core's precision."""
+        """Add orthonormal rows (k, p) in the core's precision; they must be orthogonal to the rows present."""
         start, stop = self.rows, self.rows + len(directions)
         if stop > len(self._high):
             self._reserve(max(stop, min(self.limit, start + max(_GROWTH, start // 8))))
@@ -177,28 +181,28 @@ class OrthonormalBasis:
         self.rows = stop
 
     def keep(self, index: Tensor) -> None:
-        """Keep only the rows at these positions, in new memory: a snapshot may still read the old."""
+        """Keep only the rows at these positions. They get new memory because a snapshot may still read the old."""
         rows = self.exact()[index]
         self._renew()
         self._store(rows, slice(0, len(rows)), slice(None))
         self.rows = len(rows)
 
     def reflect(self, normals: Tensor, weights: Tensor, rows: int) -> None:
-        """Q becomes the first ``rows`` rows of (I - Y K Y^T) Q, a few columns at a time.
+        """Replace Q by the first ``rows`` rows of (I - Y K Y^T) Q, computed a few columns at a time.
 
-        They are written to new memory: a snapshot may still read the old.
+        The result gets new memory because a snapshot may still read the old.
         """
         projection = normals[:rows] @ weights  # (rows, k)
-        before_high, before_low = self._high, self._low
+        old_high, old_low = self._high, self._low
         self._renew()
         step = max(_WIDENED_ENTRIES // max(self.rows, 1), 1)
         for start in range(0, self.dim, step):
             part = slice(start, start + step)
-            wide = before_high[: self.rows, part].to(self.core)  # (r, columns)
-            if before_low is not None:
-                wide = wide.add(before_low[: self.rows, part].to(self.core), alpha=_LOW_SCALE)
-            turned = torch.addmm(wide[:rows], projection, normals.T @ wide, alpha=-1)
-            self._store(turned, slice(0, rows), part)
+            wide = old_high[: self.rows, part].to(self.core)  # (r, columns)
+            if old_low is not None:
+                wide = wide.add(old_low[: self.rows, part].to(self.core), alpha=_LOW_SCALE)
+            reflected = torch.addmm(wide[:rows], projection, normals.T @ wide, alpha=-1)
+            self._store(reflected, slice(0, rows), part)
         self.rows = rows
 
     def _store(self, values: Tensor, rows: slice, columns: slice) -> None:
@@ -215,32 +219,32 @@ class OrthonormalBasis:
             self._low[:rows] = low[:rows]
 
     def _renew(self, capacity: int | None = None) -> None:
-        """New memory, with the same capacity by default; its content is undefined."""
+        """Allocate uninitialised memory, by default with the same capacity."""
         capacity = self.capacity if capacity is None else capacity
         self._high = self._high.new_empty(capacity, aligned_length(self.dim, self.stored))[:, : self.dim]
         if self._low is not None:
             self._low = self._low.new_empty(capacity, self.dim)
 
     def snapshot(self) -> OrthonormalBasis:
-        """The rows of this moment, in the same memory: rows are only ever added to it."""
+        """The present rows. Their memory is shared, which is safe because rows are only ever added to it."""
         return copy.copy(self)
 
     def to(self, device: torch.device, dtype: torch.dtype, core: torch.dtype, limit: int) -> OrthonormalBasis:
-        """The same basis elsewhere or in another precision."""
+        """The same basis on another device or in another precision."""
         moved = OrthonormalBasis(self.dim, dtype, core, device, limit)
         moved.append(self.exact().to(device).to(core))
         return moved
 
 
 def bytes_per_row(dim: int, dtype: torch.dtype) -> int:
-    """Bytes that a row of a basis takes, for inputs of this length and type."""
+    """Bytes per row of a basis for inputs of this length and type."""
     if dtype == torch.float64:
         return 8 * aligned_length(dim, torch.float64)
     return 4 * aligned_length(dim, torch.float32) + 2 * dim
 
 
 def principal_directions(block: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Orthonormal rows (k, p), lengths (k,) and mixing (b, k): block (b, p) = mixing diag(lengths) rows."""
+    """Orthonormal rows (k, p), lengths (k,) and mixing (b, k) with block (b, p) = mixing diag(lengths) rows."""
     if len(block) == 1:
         lengths = torch.linalg.vector_norm(block, dim=1)  # (1,)
         return block / lengths.clamp_min(torch.finfo(block.dtype).tiny), lengths, torch.ones_like(block[:, :1])

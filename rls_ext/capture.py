@@ -1,4 +1,4 @@
-"""What one layer has seen since the last step: the virtual input, and the two factors of its gradient."""
+"""Records one layer's virtual input and the two factors of its gradient between two steps."""
 from __future__ import annotations
 
 from typing import Any
@@ -22,7 +22,7 @@ class LayerCapture:
     """
 
     def __init__(self, name: str, module: Layer, input_from: nn.Module | None = None, factors: bool = True) -> None:
-        """input_from: another module whose input to see. factors: keep what ``gradient_factors`` needs."""
+        """input_from: capture this module's input instead. factors: keep the tensors ``gradient_factors`` needs."""
         _refuse_unsupported(name, module)
         self.name, self.module, self.enabled = name, module, True
         self.clear()
@@ -32,20 +32,20 @@ class LayerCapture:
 
     @property
     def dim(self) -> int:
-        """Length of the layer's input vector: what one output unit sees, and a 1 for the bias."""
+        """Length of the input vector of one output unit, including the 1 for the bias."""
         return self.module.weight[0].numel() + (self.module.bias is not None)
 
     @property
     def samples(self) -> int:
-        """Samples seen since the last ``clear()``."""
+        """Number of samples captured since the last ``clear()``."""
         return self._samples
 
     def clear(self) -> None:
-        """Forget what was seen."""
-        self._sum: Tensor | None = None  # of the samples' virtual inputs, (dim,)
+        """Discard what was captured."""
+        self._sum: Tensor | None = None  # sum of the samples' virtual inputs, (dim,)
         self._samples = 0
         self._inputs: list[Tensor] = []  # (b, p) of each forward
-        self._deltas: dict[int, Tensor] = {}  # gradient of each forward's output, (b, q), by its number
+        self._deltas: dict[int, Tensor] = {}  # number of a forward -> gradient of its output, (b, q)
 
     def remove(self) -> None:
         """Remove the hooks."""
@@ -53,7 +53,7 @@ class LayerCapture:
             handle.remove()
 
     def virtual_input(self) -> Tensor:
-        """Eq. mean2 (fully connected) or Eq. mean3 with gamma = 1/N (convolution) of all samples seen, (dim,)."""
+        """Eq. mean2 (fully connected) or Eq. mean3 with gamma = 1/N (convolution) over all captured samples, (dim,)."""
         assert self._sum is not None
         return self._sum / self._samples
 
@@ -88,7 +88,7 @@ class LayerCapture:
     def _conv_mean(self, conv: nn.Conv2d, seen: Tensor) -> Tensor:
         if seen.dim() == 3:
             seen = seen.unsqueeze(0)
-        sides = conv._reversed_padding_repeated_twice  # what the layer itself pads with; covers 'same' and all modes
+        sides = conv._reversed_padding_repeated_twice  # the layer's own padding; covers 'same' and all modes
         mode = "constant" if conv.padding_mode == "zeros" else conv.padding_mode
         weights = seen.new_full((len(seen),), 1.0 / len(seen), dtype=torch.float32)
         return virtual_input_conv(
@@ -109,7 +109,7 @@ class LayerCapture:
 
         def keep(gradient: Tensor) -> None:
             rows = gradient.detach().reshape(-1, gradient.shape[-1])
-            deltas[number] = deltas[number] + rows if number in deltas else rows  # a second backward of one graph adds
+            deltas[number] = deltas[number] + rows if number in deltas else rows  # backward may run twice on a graph
 
         output.register_hook(keep)
 

@@ -1,4 +1,4 @@
-"""Conjugate gradients for a symmetric positive definite matrix that is known by its products alone."""
+"""Conjugate gradients for a symmetric positive definite matrix given only by its products."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,27 +8,27 @@ from torch import Tensor
 
 
 def conjugate_gradients(product: Callable[[Tensor], Tensor], target: Tensor, start: Tensor, iterations: int) -> Tensor:
-    """W after this many steps towards W A = Z, one independent descent for every row.
+    """Solve W A = Z approximately, each row independently; returns W after ``iterations`` steps.
 
-    Each step minimises ``w A w^T / 2 - z w^T`` over everything reached so far. A few steps from a good start
+    Each step minimises ``w A w^T / 2 - z w^T`` over all directions searched so far. A few steps from a good start
     settle the strong directions of A and leave the weak ones as they are.
 
     Args:
-        product: rows (q, p) -> rows times A (q, p).
+        product: Maps rows (q, p) to rows times A (q, p).
         target: Z (q, p).
-        start: W (q, p) to begin with; not changed.
-        iterations: steps; p of them are exact without rounding. Rows that have converged stay as they are.
+        start: Initial W (q, p); not changed.
+        iterations: Number of steps; p would be exact without rounding. Rows that have converged stay as they are.
     """
     solution, residual = start.clone(), target - product(start)
     direction, energy = residual, _dot(residual, residual)  # (q, p), (q, 1)
     for _ in range(iterations):
-        moved = product(direction)
-        step = _ratio(energy, _dot(direction, moved))
+        direction_a = product(direction)
+        step = _ratio(energy, _dot(direction, direction_a))
         solution = solution + step * direction
-        residual = residual - step * moved
-        left = _dot(residual, residual)
-        direction = residual + _ratio(left, energy) * direction
-        energy = left
+        residual = residual - step * direction_a
+        new_energy = _dot(residual, residual)
+        direction = residual + _ratio(new_energy, energy) * direction
+        energy = new_energy
     return solution
 
 
@@ -37,5 +37,5 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _ratio(above: Tensor, below: Tensor) -> Tensor:
-    """above / below, and 0 where ``below`` is 0; without waiting for a device."""
+    """above / below, or 0 where ``below`` is 0, without a check that would wait for the device."""
     return torch.where(below > 0, above / torch.where(below > 0, below, 1), 0)

@@ -1,4 +1,4 @@
-"""P as a full p x p matrix: the paper's recursion, written out."""
+"""P as a full p x p matrix, updated by the paper's recursion."""
 from __future__ import annotations
 
 import copy
@@ -17,18 +17,18 @@ _HALF = (torch.float16, torch.bfloat16)
 class DenseInverse:
     """P_n of Eqs. kn and inverse_Phi2 as one matrix, in any float type.
 
-    float16 and bfloat16 round after every operation, in the order of the released code, so that its numbers come out.
+    float16 and bfloat16 round after every operation, in the order of the released code, to reproduce its numbers.
     float32 and float64 update in place and keep P exactly symmetric.
 
-    Rounding can make P indefinite. Every update looks at x^T P x and at the diagonal it would leave; a negative
-    one, beyond rounding noise, is a loss of positive definiteness. Then P restarts from I/delta with a
-    ``PositiveDefinitenessWarning`` (``on_loss="recover"``) or a ``PositiveDefinitenessError`` is raised and P stays as
-    it was (``on_loss="raise"``). Within noise an input tells P nothing new and is skipped. On an accelerator, where
-    asking would wait for the device, an input that would make P indefinite is skipped too.
+    Rounding can make P indefinite. Every update checks x^T P x and the new diagonal; a negative value beyond rounding
+    noise means that P lost positive definiteness. Then P restarts from I/delta with a ``PositiveDefinitenessWarning``
+    (``on_loss="recover"``), or a ``PositiveDefinitenessError`` is raised and P stays as it was (``on_loss="raise"``).
+    An input whose x^T P x is zero or negative within the noise is skipped. On an accelerator, where a check would wait
+    for the device, an input that would make P indefinite is skipped too.
     """
 
     kind = "dense"
-    works_in_place = False  # ``precondition`` must not write to what it multiplies
+    works_in_place = False  # ``out`` of ``precondition`` must not be the gradient itself
 
     def __init__(
         self, dim: int, delta: float, beta: float, dtype: torch.dtype, device: torch.device, on_loss: str = "recover"
@@ -39,7 +39,7 @@ class DenseInverse:
 
     @classmethod
     def from_matrix(cls, matrix: Tensor, delta: float, beta: float, rank: int, on_loss: str) -> DenseInverse:
-        """Continue from a P_n computed in another form."""
+        """Continue from a P_n computed by another form."""
         form = cls.__new__(cls)
         form.dim, form.delta, form.beta, form.dtype, form.on_loss = len(matrix), delta, beta, matrix.dtype, on_loss
         form.matrix, form.rank = matrix, rank
@@ -58,12 +58,12 @@ class DenseInverse:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the matrix."""
+        """Bytes of the matrix."""
         return self.matrix.nbytes
 
     @property
     def row_cost(self) -> int:
-        """Multiplications for one row of a gradient."""
+        """Multiplications per row of a gradient."""
         return self.dim * self.dim
 
     def update(self, block: Tensor) -> None:
@@ -77,7 +77,7 @@ class DenseInverse:
         if self._subtract_block(block):
             self.rank = min(self.dim, len(block))
         else:
-            self.reset()  # the input alone overflows the dtype: nothing to be learned from it
+            self.reset()  # the block alone overflows the dtype, so nothing can be learned from it
 
     def _subtract_block(self, block: Tensor) -> bool:
         saved = self.matrix.clone() if len(block) > 1 and self.on_loss == "raise" else None
@@ -92,30 +92,30 @@ class DenseInverse:
         return True
 
     def _subtract(self, x: Tensor, beta: float) -> bool:
-        """P <- (P - P x x^T P / (beta + x^T P x)) / beta; False if that would not be a positive definite matrix."""
+        """P <- (P - P x x^T P / (beta + x^T P x)) / beta; False if the result would not be positive definite."""
         px = self.matrix @ x  # (p,)
         quadratic = torch.dot(x, px)
         diagonal = self.matrix.diagonal()
         wide = x.float() if self.dtype in _HALF else x
         noise = 4 * torch.finfo(self.dtype).eps * diagonal.max() * torch.dot(wide, wide)
-        left = diagonal - px * px / (quadratic + beta)
-        sound = (quadratic >= -noise) & (left > 0).all() & torch.isfinite(left / beta).all()
-        if not self._accept(sound, left, beta):
+        new_diagonal = diagonal - px * px / (quadratic + beta)
+        valid = (quadratic >= -noise) & (new_diagonal > 0).all() & torch.isfinite(new_diagonal / beta).all()
+        if not self._accept(valid, new_diagonal, beta):
             return False
-        px = torch.where(sound & (quadratic > 0), px, 0)
+        px = torch.where(valid & (quadratic > 0), px, 0)
         if self.dtype in _HALF:
             self.matrix.sub_(torch.outer(px, px).div_(quadratic + beta))
         else:
-            scaled = px / torch.sqrt(quadratic.clamp_min(0) + beta)  # v v^T rounds alike on both sides of the diagonal
+            scaled = px / torch.sqrt(quadratic.clamp_min(0) + beta)  # the rounding of v v^T is symmetric
             self.matrix.addr_(scaled, scaled, alpha=-1)
         if beta != 1.0:
             self.matrix.div_(beta)
         return True
 
-    def _accept(self, sound: Tensor, left: Tensor, beta: float) -> bool:
-        if not devices.may_look(self.matrix.device) or bool(sound):
+    def _accept(self, valid: Tensor, new_diagonal: Tensor, beta: float) -> bool:
+        if not devices.may_look(self.matrix.device) or bool(valid):
             return True
-        if bool(torch.isfinite(left).all()) and not bool(torch.isfinite(left / beta).all()):
+        if bool(torch.isfinite(new_diagonal).all()) and not bool(torch.isfinite(new_diagonal / beta).all()):
             raise ForgettingOverflowError(self.dtype, beta)
         if self.on_loss == "raise":
             raise PositiveDefinitenessError(
@@ -127,13 +127,13 @@ class DenseInverse:
     def _warn(self) -> None:
         warnings.warn(
             f"the dense P in {self.dtype} lost positive definiteness and was restarted from I/delta; "
-            'form="factored" does not lose it',
+            'form="factored" cannot lose it',
             PositiveDefinitenessWarning,
             stacklevel=4,
         )
 
     def snapshot(self) -> DenseInverse:
-        """This P, for later."""
+        """A copy of the present P."""
         taken = copy.copy(self)
         taken.matrix = self.matrix.clone()
         return taken
@@ -145,9 +145,9 @@ class DenseInverse:
         return px / (self.beta + torch.dot(x, px))
 
     def precondition(self, gradient: Tensor, out: Tensor | None = None) -> Tensor:
-        """g P for g (m, p) in the dtype of P; ``out`` (m, p) of that dtype may be used for it."""
+        """g P for g (m, p) in the dtype of P; the result may be written to ``out`` (m, p) of that dtype."""
         if len(gradient) == 1:
-            return (self.matrix @ gradient[0]).unsqueeze(0)  # P is symmetric; a row at a time is fastest as P g
+            return (self.matrix @ gradient[0]).unsqueeze(0)  # P is symmetric, and P g is faster for a single row
         return torch.mm(gradient, self.matrix, out=out)
 
     def dense(self) -> Tensor:

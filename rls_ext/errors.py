@@ -10,7 +10,7 @@ class ShapeError(RLSError, ValueError):
 
 
 class HyperparameterError(RLSError, ValueError):
-    """``delta``, ``beta``, ``form``, ``dtype`` or another setting has a value outside its range."""
+    """``delta``, ``beta``, ``form``, ``dtype`` or another setting is out of range."""
 
 
 class NonFiniteInputError(RLSError, ValueError):
@@ -22,7 +22,7 @@ class PositiveDefinitenessError(RLSError, ArithmeticError):
 
 
 class ForgettingOverflowError(RLSError, OverflowError):
-    """With beta < 1 the directions never excited grow as beta**-n and no longer fit the dtype; P was left as it was."""
+    """With beta < 1, P grows as beta**-n in directions without inputs until it overflows; P was left as it was."""
 
     def __init__(self, dtype: object, beta: float) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Weighted sums of X^T X, whole: what ``NormalEquations`` adds up."""
+"""Exact weighted sums of X^T X for ``NormalEquations``."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,22 +10,25 @@ from .errors import StateMismatchError
 
 
 def solve_positive(matrix: Tensor, targets: Tensor, ridge: float) -> tuple[Tensor, Tensor]:
-    """W (q, n) with W (A + ridge I) = Z for a symmetric A (n, n), which is lost; and whether A was not positive."""
+    """Solve W (A + ridge I) = Z for a symmetric A (n, n), which is overwritten.
+
+    Returns:
+        W (q, n), and a nonzero number if A + ridge I was not positive definite.
+    """
     matrix.diagonal().add_(ridge)
     root, failed = torch.linalg.cholesky_ex(matrix)
     return torch.cholesky_solve(targets.T, root).T, failed
 
 
 class DenseGram:
-    """G <- beta G + X^T X, exactly, in slabs of ``block`` rows; p = ``dim``.
+    """G <- beta G + X^T X, exactly; p = ``dim``.
 
-    G is symmetric, so it is kept in slabs of rows, each from its first diagonal entry on. That is half the memory and
-    half the work of a whole matrix, for updates and for products.
+    Only the upper triangle of the symmetric G is kept: slabs of ``block`` rows, each starting at its first diagonal
+    entry. This halves the memory and the work of updates and products.
     """
 
     form = "dense"
     error_bound = 0.0
-    shift = 0.0
 
     def __init__(self, dim: int, dtype: torch.dtype, device: torch.device, block: int = 256) -> None:
         self.dim, self._starts = dim, range(0, dim, block)
@@ -35,7 +38,7 @@ class DenseGram:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes allocated."""
         return sum(slab.nbytes for slab in self.slabs)
 
     def reset(self) -> None:
@@ -59,7 +62,7 @@ class DenseGram:
         for start, slab in zip(self._starts, self.slabs, strict=True):
             middle = start + len(slab)
             here, right = rows[:, start:middle], slab[:, len(slab) :]
-            if len(rows) == 1:  # a matrix times a vector is faster than a row times a matrix
+            if len(rows) == 1:  # a matrix-vector product is faster than a one-row matrix product
                 out[0, start:middle].addmv_(slab, rows[0, start:])
                 out[0, middle:].addmv_(right.T, here[0])
             else:
@@ -68,7 +71,7 @@ class DenseGram:
         return out
 
     def dense(self, dtype: torch.dtype) -> Tensor:
-        """G (p, p), a tensor of its own."""
+        """G as a new (p, p) tensor."""
         whole = torch.empty(self.dim, self.dim, dtype=dtype, device=self.slabs[0].device)
         for start, slab in zip(self._starts, self.slabs, strict=True):
             here = slice(start, start + len(slab))
@@ -77,7 +80,7 @@ class DenseGram:
         return whole
 
     def solve(self, targets: Tensor, ridge: float) -> tuple[Tensor, Tensor]:
-        """W (q, p) with W (G + ridge I) = Z, and whether there was none, by a Cholesky decomposition."""
+        """Solve W (G + ridge I) = Z for W (q, p) by a Cholesky decomposition; see :func:`solve_positive`."""
         return solve_positive(self.dense(targets.dtype), targets, ridge)
 
     def to(self, device: torch.device, dtype: torch.dtype) -> None:

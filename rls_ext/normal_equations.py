@@ -1,4 +1,4 @@
-"""Recursive least squares in information form: the matrix Phi_n itself instead of its inverse P_n."""
+"""Recursive least squares in information form: keeps Phi_n instead of its inverse P_n."""
 from __future__ import annotations
 
 import math
@@ -28,8 +28,8 @@ class NormalEquations:
 
         Phi_0 = delta I,    Phi_n = beta Phi_(n-1) + X_n^T X_n,    Z_0 = 0,    Z_n = beta Z_(n-1) + Y_n^T X_n.
 
-    Phi_n is the inverse of ``InverseCorrelation``'s P_n, and W_n is ``RLSRegressor``'s. An update costs b p^2 for a
-    block of b rows whatever their rank, never loses positive definiteness, and no direction grows out of its dtype. The
+    Phi_n is the inverse of ``InverseCorrelation``'s P_n, and W_n is ``RLSRegressor``'s. Updating with a block of b rows
+    costs b p^2 whatever their rank and never loses positive definiteness; forgetting makes no direction overflow. The
     estimate costs a solve: a few steps of conjugate gradients from the last one, or a Cholesky decomposition.
 
     The blocks' weights sum to ``weight`` = 1 + beta + ... + beta^(n-1), so (Phi_n - delta beta^n I) / weight is the
@@ -39,13 +39,13 @@ class NormalEquations:
         dim: p, the length of an input.
         outputs: q, the length of a target.
         delta: Weight of |W|^2 in the cost, forgotten with time when beta < 1. May be 0: then ``ridge`` has to make the
-            solution unique until the inputs have seen every direction.
+            solution unique until the inputs span all directions.
         beta: Forgetting factor in (0, 1]; 1 forgets nothing.
-        form: "dense" keeps Phi whole, in p^2 / 2 numbers; "sketched" keeps it within :attr:`error_bound` in the memory
-            it is given. Z is exact in both.
-        memory_budget: Bytes that a sketched Phi may hold.
+        form: "dense" keeps Phi exactly, in p^2 / 2 numbers; "sketched" approximates it to within :attr:`error_bound`
+            in ``memory_budget`` bytes. Z is exact in both.
+        memory_budget: Bytes that a sketched Phi may take.
         dtype: float32 or float64, of Phi, Z and W.
-        device: Where they live.
+        device: Device of Phi, Z and W.
 
     On the CPU bad inputs raise at once. On other devices a check would wait for the device at every update, so there a
     block with a non-finite number counts as zero.
@@ -71,9 +71,9 @@ class NormalEquations:
         if not 0 < beta <= 1:
             raise HyperparameterError(f"beta must lie in (0, 1], got {beta}")
         self.dim, self.outputs, self.delta, self.beta = int(dim), int(outputs), float(delta), float(beta)
-        place = torch.empty(0, device=device).device  # names the current device, as "cuda" alone does not
-        self._targets = torch.zeros(self.outputs, self.dim, dtype=_checked(dtype), device=place)
-        self._gram = _make_gram(form, self.dim, dtype, place, memory_budget)  # Phi - delta beta^n I
+        resolved = torch.empty(0, device=device).device  # "cuda" becomes the current device
+        self._targets = torch.zeros(self.outputs, self.dim, dtype=_checked(dtype), device=resolved)
+        self._gram = _make_gram(form, self.dim, dtype, resolved, memory_budget)  # Phi - delta beta^n I
         self.steps, self.weight = 0, 0.0
 
     @property
@@ -83,17 +83,17 @@ class NormalEquations:
 
     @property
     def device(self) -> torch.device:
-        """Where they live."""
+        """Device of Phi, Z and W."""
         return self._targets.device
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that Phi and Z hold."""
+        """Bytes of Phi and Z."""
         return self._gram.nbytes + self._targets.nbytes
 
     @property
     def form(self) -> str:
-        """Which representation of Phi."""
+        """Representation of Phi: "dense" or "sketched"."""
         return self._gram.form
 
     @property
@@ -125,10 +125,10 @@ class NormalEquations:
     def update(self, x: Tensor, y: Tensor) -> None:
         """Learn from one pair, x (p,) and y (q,), or from a block, X (b, p) and Y (b, q), as one forgetting step.
 
-        Rows that count more than others come multiplied by the root of their weight, x as well as y.
+        To weight a row, multiply both x and y by the square root of its weight.
 
         Raises:
-            ShapeError: x and y are not such a pair.
+            ShapeError: x and y do not have these shapes.
             NonFiniteInputError: NaN, infinity, or numbers whose squares do not fit the dtype (on the CPU; elsewhere
                 such a block counts as zero). Phi and Z are left as they were.
         """
@@ -137,20 +137,20 @@ class NormalEquations:
             got = f"got {tuple(x.shape)}, {tuple(y.shape)}"
             raise ShapeError(f"x, y must be ({p},), ({q},) or (b, {p}), (b, {q}); {got}")
         inputs, answers = x.reshape(-1, p), y.reshape(-1, q)
-        self._take_in(*self._checked_pair(inputs, answers), moment=False)
+        self._add(*self._checked_pair(inputs, answers), moment=False)
 
     def update_with_moment(self, x: Tensor, moment: Tensor) -> None:
-        """As :meth:`update` for inputs X (b, p) of which only the product Y^T X (q, p) is known.
+        """Like :meth:`update` for inputs X (b, p) whose targets Y are known only through Y^T X (q, p).
 
-        That is all a quadratic model of a loss says: with gradient g and curvature X^T X at W, Y^T X = W X^T X - g.
+        A quadratic model of a loss gives just that: with gradient g and curvature X^T X at W, Y^T X = W X^T X - g.
         """
         p, q = self.dim, self.outputs
         if x.dim() != 2 or x.shape[1] != p or moment.shape != (q, p):
             got = f"got {tuple(x.shape)}, {tuple(moment.shape)}"
             raise ShapeError(f"x, moment must be (b, {p}), ({q}, {p}); {got}")
-        self._take_in(*self._checked_pair(x, moment), moment=True)
+        self._add(*self._checked_pair(x, moment), moment=True)
 
-    def _take_in(self, inputs: Tensor, answers: Tensor, *, moment: bool) -> None:
+    def _add(self, inputs: Tensor, answers: Tensor, *, moment: bool) -> None:
         if self.beta != 1.0:
             self._gram.forget(self.beta)
             self._targets.mul_(self.beta)
@@ -161,7 +161,7 @@ class NormalEquations:
     def _checked_pair(self, inputs: Tensor, answers: Tensor) -> tuple[Tensor, Tensor]:
         inputs, answers = (each.detach().to(self._targets) for each in (inputs, answers))
         sizes = torch.stack([torch.linalg.vector_norm(each) for each in (inputs, answers)])
-        fits = torch.isfinite(sizes.square().sum())  # bounds every product of two of them
+        fits = torch.isfinite(sizes.square().sum())  # bounds all products of their entries
         if not devices.may_look(self.device):
             return torch.where(fits, inputs, 0), torch.where(fits, answers, 0)
         if not bool(fits):
@@ -172,18 +172,18 @@ class NormalEquations:
         return inputs, answers
 
     def product(self, rows: Tensor) -> Tensor:
-        """rows Phi_n for rows (..., p) of its dtype."""
+        """rows Phi_n for rows (..., p) in the dtype of Phi."""
         if rows.dim() == 0 or rows.shape[-1] != self.dim:
             raise ShapeError(f"rows must be (..., {self.dim}), got {tuple(rows.shape)}")
         return self._gram.product(rows.reshape(-1, self.dim)).view_as(rows) + self._sigma * rows
 
     def solve(self, start: Tensor | None = None, iterations: int | None = None, *, ridge: float = 0.0) -> Tensor:
-        """W (q, p) after conjugate gradient steps towards W (Phi_n + ridge I) = Z_n.
+        """Solve W (Phi_n + ridge I) = Z_n for W (q, p) by conjugate gradients.
 
         Args:
-            start: (q, p), e.g. the last W; zeros by default.
-            iterations: steps; p by default, which is exact but for rounding.
-            ridge: more weight of |W|^2, which is not remembered.
+            start: Initial W (q, p), e.g. the last one; zeros by default.
+            iterations: Number of steps; p by default, which is exact up to rounding.
+            ridge: Additional weight of |W|^2, for this solution only.
         """
         start = torch.zeros_like(self._targets) if start is None else start.detach().to(self._targets)
         if start.shape != self._targets.shape:
@@ -197,7 +197,7 @@ class NormalEquations:
         return lambda rows: self.product(rows) + ridge * rows
 
     def solve_exactly(self, *, ridge: float = 0.0) -> Tensor:
-        """W (q, p) with W (Phi_n + ridge I) = Z_n, by a Cholesky decomposition in float64 (float32 on MPS).
+        """Solve W (Phi_n + ridge I) = Z_n for W (q, p) by a Cholesky decomposition in float64 (float32 on MPS).
 
         Raises:
             PositiveDefinitenessError: the equations have no unique solution (on the CPU).
@@ -206,16 +206,16 @@ class NormalEquations:
         found, failed = self._gram.solve(self._targets.to(wide), self._sigma + _checked_ridge(ridge))
         if devices.may_look(self.device) and bool(failed):
             raise PositiveDefinitenessError(
-                "the inputs seen leave the solution open: give delta or ridge a value above zero"
+                "the inputs seen so far do not determine the solution: set delta or ridge above zero"
             )
         return found.to(self.dtype)
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> NormalEquations:
         """Move to a device and/or a dtype, in place; returns itself."""
-        place = self.device if device is None else torch.empty(0, device=device).device
-        kind = self.dtype if dtype is None else _checked(dtype)
-        self._targets = self._targets.to(place, kind)
-        self._gram.to(place, kind)
+        new_device = self.device if device is None else torch.empty(0, device=device).device
+        new_dtype = self.dtype if dtype is None else _checked(dtype)
+        self._targets = self._targets.to(new_device, new_dtype)
+        self._gram.to(new_device, new_dtype)
         return self
 
     def state_dict(self) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def _make_gram(
 
 def _checked(dtype: torch.dtype) -> torch.dtype:
     if dtype not in DTYPES:
-        raise HyperparameterError(f"dtype must be float32 or float64: sums in {dtype} would soon stop growing")
+        raise HyperparameterError(f"dtype must be float32 or float64: long sums in {dtype} would lose new terms")
     return dtype
 
 

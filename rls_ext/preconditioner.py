@@ -32,9 +32,9 @@ class RLSPreconditioner:
         beta: Forgetting factor.
         form: Representation of P, as for ``InverseCorrelation``.
         overrides: By layer or by name, a dict of ``delta``, ``beta``, ``form``, ``dtype``, ``on_loss``, ``rank_tol``,
-            ``memory_budget``, ``when_full`` or ``input_from`` (another module whose input is taken for the virtual
-            input: the dropout before a layer, if P is to see the features before they are dropped).
-        low_rank: Use that the gradient of a mini-batch of b samples is a product D^T X of b rows where that is cheaper.
+            ``memory_budget``, ``when_full`` or ``input_from`` (another module whose input gives the virtual input: e.g.
+            the dropout before a layer, if P should see the features before dropout).
+        low_rank: Where it is cheaper, use that the gradient of b samples is a product D^T X of two factors with b rows.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class RLSPreconditioner:
         self._inverses: dict[str, InverseCorrelation] = {}
         for name, layer in layers.items():
             options = dict(settings[name])
-            factors = low_rank and layer.weight.device.type == "cpu"  # elsewhere, comparing them waits for the device
+            factors = low_rank and layer.weight.device.type == "cpu"  # elsewhere, checking them waits for the device
             capture = LayerCapture(name, layer, options.pop("input_from", None), factors)
             self._captures[name] = capture
             options.setdefault("dtype", torch.promote_types(layer.weight.dtype, torch.float32))
@@ -82,7 +82,7 @@ class RLSPreconditioner:
         """Update the P of every layer that ran since the last step, then replace its gradients by grad P.
 
         Args:
-            virtual_inputs: Vectors (p + 1 long with a bias) to use instead of the captured ones, by layer or name.
+            virtual_inputs: Vectors (p + 1 long with a bias) that replace the captured ones, by layer or name.
 
         Raises:
             MissingGradientError: Layers ran, but none of them has a gradient.
@@ -101,12 +101,12 @@ class RLSPreconditioner:
         self.clear()
 
     def clear(self) -> None:
-        """Forget the inputs captured since the last step."""
+        """Discard the inputs captured since the last step."""
         for capture in self._captures.values():
             capture.clear()
 
     def reset(self) -> None:
-        """Set every P back to I/delta and forget the captured inputs."""
+        """Set every P back to I/delta and discard the captured inputs."""
         self.clear()
         for inverse in self._inverses.values():
             inverse.reset()
@@ -147,7 +147,7 @@ class RLSPreconditioner:
 
     @staticmethod
     def _product_from_factors(capture: LayerCapture, inverse: InverseCorrelation, gradient: Tensor) -> Tensor | None:
-        """grad P as D^T (X P), if that is cheaper and D^T X really is the gradient; else None."""
+        """grad P as D^T (X P), if that is cheaper and D^T X really is the gradient; otherwise None."""
         factors = capture.gradient_factors()
         if factors is None or not _factors_are_cheaper(len(factors[0]), len(gradient), inverse):
             return None
@@ -158,17 +158,15 @@ class RLSPreconditioner:
 
 
 def _factors_are_cheaper(samples: int, outputs: int, inverse: InverseCorrelation) -> bool:
-    """Compare multiplications: X P and then D^T (X P), against grad P."""
-    row_times_p = inverse.row_cost
-    return samples * (row_times_p + outputs * inverse.dim) < 0.8 * outputs * row_times_p
+    """Compare the multiplications of D^T (X P) with those of grad P."""
+    return samples * (inverse.row_cost + outputs * inverse.dim) < 0.8 * outputs * inverse.row_cost
 
 
 def _is_product(gradient: Tensor, deltas: Tensor, inputs: Tensor) -> bool:
     """Whether gradient = D^T X up to rounding.
 
-    It is not if the gradient holds more than this step's loss: a regulariser, an earlier accumulation, a clipping.
-    Those change every column, so a few columns, compared entry by entry, tell them; one product with a random vector
-    tells what touches a few columns only.
+    It is not if the gradient was clipped, accumulated over steps or changed by a regulariser. Those affect every
+    column, so comparing a few columns detects them; a product with a random vector detects changes of single columns.
     """
     generator = torch.Generator().manual_seed(gradient.shape[1])
     columns = torch.randint(gradient.shape[1], (_COLUMNS_COMPARED,), generator=generator)

@@ -1,28 +1,29 @@
-"""Matrix products in single precision on a CPU, by oneDNN, which is part of PyTorch.
+"""Single-precision matrix products on the CPU by oneDNN, which comes with PyTorch.
 
-PyTorch's own products go to MKL, which uses half of what processors of other makers can do: 120 GFLOP/s where oneDNN
-reaches 260 (one thread of an AMD EPYC with AVX-512, torch 2.13). Both round alike, but not to the same last bit.
+PyTorch's own products go to MKL, which reaches half the speed on CPUs not made by Intel: 120 GFLOP/s against oneDNN's
+260 (one thread of an AMD EPYC with AVX-512, torch 2.13). Both are equally accurate but differ in the last bit.
 
-oneDNN prepares for each new size (0.5 ms) and keeps what it has prepared. Where the size changes with every call and
-results are megabytes large, this keeps freed results from being used again: there, take PyTorch's product with ``out``.
+oneDNN sets up a kernel for each new size (0.5 ms) and caches it. If sizes change with every call and results take
+megabytes, the cached kernels fragment memory and freed results cannot be reused; then use PyTorch's product with
+``out``.
 """
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-LEAST_WORK = 2**20  # multiplications; for fewer, oneDNN's ten microseconds per call matter
+LEAST_WORK = 2**20  # multiplications; below this, oneDNN's overhead of ten microseconds per call matters
 _linear = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
 
 
 def product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``left @ right``, (n, d) and (d, o), plus a bias (o,) for each row; not for tensors that require gradients."""
+    """``left @ right`` for (n, d) and (d, o), plus an optional bias (o,); autograd falls back to PyTorch's product."""
     work = left.shape[0] * left.shape[1] * right.shape[1]
-    kinds = {left.dtype, right.dtype, torch.float32}
-    derived = torch.is_grad_enabled() and (left.requires_grad or right.requires_grad)
-    dense = right.is_contiguous() or right.T.is_contiguous()  # for parts of matrices oneDNN is 1000 times slower
-    if _linear is None or work < LEAST_WORK or left.device.type != "cpu" or len(kinds) > 1 or derived or not dense:
+    dtypes = {left.dtype, right.dtype, torch.float32}
+    needs_grad = torch.is_grad_enabled() and (left.requires_grad or right.requires_grad)
+    dense = right.is_contiguous() or right.T.is_contiguous()  # oneDNN is 1000 times slower on parts of matrices
+    if _linear is None or work < LEAST_WORK or left.device.type != "cpu" or len(dtypes) > 1 or needs_grad or not dense:
         return left @ right if bias is None else torch.addmm(bias, left, right)
-    bias = None if bias is None else bias.contiguous()  # oneDNN does not look at its stride
-    multiplied: Tensor = _linear(left, right.T, bias, "none", [], "")
-    return multiplied
+    bias = None if bias is None else bias.contiguous()  # oneDNN ignores its stride
+    result: Tensor = _linear(left, right.T, bias, "none", [], "")
+    return result

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from . import devices
-from .errors import HyperparameterError, NonFiniteInputError, ShapeError
+from .errors import HyperparameterError, NonFiniteInputError, ShapeError, StateMismatchError
 from .inverse_correlation import InverseCorrelation
 
 
 class RLSRegressor:
-    """W_n, the minimiser of Eq. costfunctionLS over everything seen so far, without keeping any of it.
+    """W_n, the minimiser of Eq. costfunctionLS over all samples seen, without storing them.
 
     W_n = W_(n-1) - (W_(n-1) x_n - y_n) x_n^T P_n, and for a block W_n = W_(n-1) - (X W^T - Y)^T X P_n: from
     W_n Phi_n = Z_n = beta Z_(n-1) + Y^T X = W_(n-1) (Phi_n - X^T X) + Y^T X, exact for any block size.
@@ -74,6 +74,6 @@ class RLSRegressor:
         """Restore a ``state_dict()`` of a regressor of the same shape, delta and beta."""
         weight = state["weight"]
         if weight.shape != self.weight.shape:
-            raise ShapeError(f"state has weight {tuple(weight.shape)}, this regressor {tuple(self.weight.shape)}")
+            raise StateMismatchError(f"state has weight {tuple(weight.shape)}, this regressor {tuple(self.weight.shape)}")
         self.inverse.load_state_dict(state["inverse"])
         self.weight.copy_(weight)

@@ -1,14 +1,14 @@
 """Weighted sums of X^T X in bounded memory: robust frequent directions (Ghashami et al., 2016; Luo et al., 2019).
 
-G is kept as ``B^T B + shift I`` with few rows B. New inputs are appended to B. When there is no more room, every
-squared singular value of B is lowered by the (rank + 1)-th one, eps, so that ``rank`` rows are left. What B^T B loses
-by that is a matrix between 0 and eps I. Taking half of eps I for it leaves an error of at most eps / 2 in every
-direction. The errors of all such steps add up, and fade with beta as G itself does, so
+G is approximated by ``B^T B + shift I`` with few rows B. New inputs are appended to B. When B is full, every squared
+singular value of B is lowered by the (rank + 1)-th one, eps, which leaves ``rank`` rows. B^T B thereby loses a matrix
+between 0 and eps I. Compensating by eps / 2 I leaves an error of at most eps / 2 in every direction. The errors of all
+such steps add up, and fade with beta as G itself does, so
 
     |G - (B^T B + shift I)| <= error_bound = shift = sum of eps_i beta^(steps since) / 2.
 
-For beta = 1 the bound in turn is at most ``|A - A_k|_F^2 / (2 (rank - k))`` for every k < rank, with A all inputs ever
-seen and A_k their best approximation of rank k: it is small when G has a spectrum that falls.
+For beta = 1 this is at most ``|A - A_k|_F^2 / (2 (rank - k))`` for every k < rank, with A all inputs seen and A_k their
+best approximation of rank k. So the bound is small if the spectrum of G decays.
 """
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from torch import Tensor
 from .errors import HyperparameterError, StateMismatchError
 from .gram import solve_positive
 
-_COLUMNS = 1024  # columns of B changed at a time, so that shrinking needs little additional memory
+_COLUMNS = 1024  # columns of B changed at a time, so that shrinking takes little extra memory
 
 
 class SketchedGram:
-    """G <- beta G + X^T X, within :attr:`error_bound`; B takes ``memory_budget`` bytes."""
+    """G <- beta G + X^T X to within :attr:`error_bound`; B takes at most ``memory_budget`` bytes."""
 
     form = "sketched"
 
@@ -44,7 +44,7 @@ class SketchedGram:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes allocated."""
         return self._rows.nbytes
 
     @property
@@ -85,22 +85,22 @@ class SketchedGram:
 
     def product(self, rows: Tensor) -> Tensor:
         """rows G for rows (m, p)."""
-        if len(rows) == 1:  # a matrix times a vector is faster than a row times a matrix
+        if len(rows) == 1:  # a matrix-vector product is faster than a one-row matrix product
             return (self.rows.T @ (self.rows @ rows[0]))[None] + self.shift * rows
         return (rows @ self.rows.T) @ self.rows + self.shift * rows
 
     def dense(self, dtype: torch.dtype) -> Tensor:
-        """G (p, p), a tensor of its own."""
+        """G as a new (p, p) tensor."""
         rows = self.rows.to(dtype)
         matrix = rows.T @ rows
         matrix.diagonal().add_(self.shift)
         return matrix
 
     def solve(self, targets: Tensor, ridge: float) -> tuple[Tensor, Tensor]:
-        """W (q, p) with W (G + ridge I) = Z, and whether there was none; Z in the precision of the arithmetic.
+        """Solve W (G + ridge I) = Z for W (q, p), in Z's precision; see :func:`solve_positive`.
 
-        With c = shift + ridge this is W = (Z - Z B^T (c I + B B^T)^-1 B) / c, a system of B's few rows. B may also have
-        as many rows as columns and c be next to nothing; then the whole matrix is the smaller and safer one.
+        With c = shift + ridge, W = (Z - Z B^T (c I + B B^T)^-1 B) / c is a system of the size of B's few rows. If B has
+        at least p rows, and c may be close to zero, the system of the whole matrix is smaller and safer.
         """
         if self.count >= self.dim:
             return solve_positive(self.dense(targets.dtype), targets, ridge)
@@ -122,6 +122,6 @@ class SketchedGram:
         """Restores :meth:`state`."""
         rows = state["rows"]
         if len(rows) > len(self._rows):
-            raise StateMismatchError(f"state has {len(rows)} rows, memory_budget has room for {len(self._rows)}")
+            raise StateMismatchError(f"state has {len(rows)} rows, but memory_budget has room for {len(self._rows)}")
         self.count, self.shift = len(rows), float(state["shift"])
         self.rows.copy_(rows)

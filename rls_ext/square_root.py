@@ -1,4 +1,4 @@
-"""A small symmetric positive definite matrix that no rounding can make indefinite: it is kept as S = T T^T."""
+"""A small symmetric positive definite matrix, kept as S = T T^T so that rounding cannot make it indefinite."""
 from __future__ import annotations
 
 import copy
@@ -7,17 +7,17 @@ import math
 import torch
 from torch import Tensor
 
-_SMALL = 64  # up to this size S is computed from T at every update
+_SMALL = 64  # up to this size, S is recomputed from T at every update
 
 
 class SquareRootCore:
-    """S (r, r), the inverse of beta-weighted sums of h h^T, as S = T T^T with Potter's update of T."""
+    """S (r, r) = T T^T, the inverse of beta-weighted sums of h h^T; T follows Potter's update."""
 
     def __init__(self, dtype: torch.dtype, device: torch.device) -> None:
         self.size = 0
         self._root = torch.zeros(0, 0, dtype=dtype, device=device)
         self._inverse = torch.zeros(0, 0, dtype=dtype, device=device)
-        self._updates_since_formed = 0
+        self._updates_since_computed = 0
 
     @classmethod
     def from_root(cls, root: Tensor) -> SquareRootCore:
@@ -38,17 +38,17 @@ class SquareRootCore:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, reserve included."""
+        """Bytes allocated, spare rows included."""
         return self._root.nbytes + self._inverse.nbytes
 
     def snapshot(self) -> SquareRootCore:
-        """S of this moment, in memory of its own."""
+        """A copy of the present S."""
         taken = copy.copy(self)
         taken._root, taken._inverse = self._root.clone(), self._inverse.clone()
         return taken
 
     def grow(self, count: int, alpha: float, capacity: int) -> None:
-        """Add directions that no input has touched: S becomes blockdiag(S, alpha I)."""
+        """Add directions orthogonal to all inputs: S becomes blockdiag(S, alpha I)."""
         start, stop = self.size, self.size + count
         if stop > len(self._root):
             for name in ("_root", "_inverse"):
@@ -60,28 +60,29 @@ class SquareRootCore:
         self.size = stop
 
     def keep(self, index: Tensor) -> None:
-        """Keep only these directions; the others must be untouched by inputs, that is coupled to nothing."""
+        """Keep only these directions; the others must be orthogonal to all inputs, so that S does not couple them."""
         self._root = self.root[index][:, index]
         self._inverse = self.inverse[index][:, index]
         self.size = len(self._root)
 
     def largest(self, count: int) -> tuple[Tensor, Tensor]:
-        """The largest eigenvalues of S, ascending (count,), and their eigenvectors (r, count)."""
+        """The ``count`` largest eigenvalues of S, ascending, (count,), and their eigenvectors (r, count)."""
         values, vectors = torch.linalg.eigh(self.root @ self.root.T)
         return values[-count:], vectors[:, -count:]
 
     def reflect(self, normals: Tensor, weights: Tensor, rows: int) -> None:
-        """S becomes the first rows and columns of H S H with H = I - Y K Y^T; T is made square again without it."""
-        turned = torch.addmm(self.root[:rows], normals[:rows] @ weights, normals.T @ self.root, alpha=-1)  # (rows, r)
-        for kept in (self._root, self._inverse):
-            kept.zero_()
+        """Replace S by the leading (rows, rows) block of H S H, H = I - Y K Y^T; a QR makes its root square again."""
+        reflected = torch.addmm(self.root[:rows], normals[:rows] @ weights, normals.T @ self.root, alpha=-1)
+        for matrix in (self._root, self._inverse):
+            matrix.zero_()
         self.size = rows
-        self._set(torch.linalg.qr(turned.T, mode="r").R.T)
+        self._set(torch.linalg.qr(reflected.T, mode="r").R.T)  # reflected is (rows, r)
 
     def lower(self, amount: float) -> None:
-        """S^-1 <- S^-1 - amount I, for less than the smallest eigenvalue of S^-1.
+        """S^-1 <- S^-1 - amount I; ``amount`` must be less than the smallest eigenvalue of S^-1.
 
-        With I - amount T^T T = L L^T, T <- T L^-T; the smaller part of an eigenvalue is taken, the better conditioned.
+        T <- T L^-T with I - amount T^T T = L L^T. The smaller ``amount`` is in units of that eigenvalue, the better
+        conditioned this is.
         """
         root = self.root
         gram = torch.addmm(torch.eye(self.size, dtype=root.dtype, device=root.device), root.T, root, alpha=-amount)
@@ -91,10 +92,10 @@ class SquareRootCore:
     def _set(self, root: Tensor) -> None:
         self.root.copy_(root)
         self.inverse.copy_(root @ root.T)
-        self._updates_since_formed = 0
+        self._updates_since_computed = 0
 
     def gains(self, h: Tensor, beta: float) -> Tensor:
-        """(b, r), H S of the S that ``update(h, beta)`` will leave."""
+        """H S (b, r) for the S after ``update(h, beta)``."""
         sh = h @ self.inverse
         system = sh @ h.T  # (b, b)
         system.diagonal().add_(beta)
@@ -103,7 +104,7 @@ class SquareRootCore:
     def update(self, h: Tensor, beta: float) -> None:
         """S <- (beta S^-1 + H^T H)^-1 for H (b, r): T <- T (I + F F^T / beta)^(-1/2) / sqrt(beta) with F = T^T H^T.
 
-        For one row this is Potter's formula. For more, F^T F = V diag(s) V^T turns it into b independent ones.
+        For one row this is Potter's formula. For more rows, F^T F = V diag(s) V^T splits it into b independent ones.
         """
         root, inverse = self.root, self.inverse
         f = root.T @ h.T  # (r, b)
@@ -114,10 +115,10 @@ class SquareRootCore:
             f, sh = f @ turns, sh @ turns
         total = beta + squares.clamp_min(0)  # (b,)
         root.addmm_(sh / (total + torch.sqrt(beta * total)), f.T, alpha=-1)
-        self._updates_since_formed += 1
-        if self.size <= _SMALL or self._updates_since_formed >= self.size:  # ends S's drift; O(r^2) per update
+        self._updates_since_computed += 1
+        if self.size <= _SMALL or self._updates_since_computed >= self.size:  # stops S's drift at O(r^2) per update
             inverse.copy_(root @ root.T)
-            self._updates_since_formed = 0
+            self._updates_since_computed = 0
         else:
             scaled = sh / torch.sqrt(total)
             inverse.addmm_(scaled, scaled.T, alpha=-1)
@@ -126,7 +127,7 @@ class SquareRootCore:
             inverse.div_(beta)
 
     def in_whole_space(self, q: Tensor, alpha: float) -> SquareRootCore:
-        """alpha I - Q^T (alpha I - S) Q for orthonormal rows Q (r, p): a root is sqrt(alpha) (I - Q^T Q) + Q^T T Q."""
+        """alpha I - Q^T (alpha I - S) Q for orthonormal Q (r, p), by the root sqrt(alpha) (I - Q^T Q) + Q^T T Q."""
         root = q.T @ (self.root @ q)
         if len(q) < q.shape[1]:
             free = -(q.T @ q)
@@ -135,5 +136,5 @@ class SquareRootCore:
         return SquareRootCore.from_root(root)
 
     def to(self, device: torch.device, dtype: torch.dtype) -> SquareRootCore:
-        """The same core elsewhere."""
+        """The same core on another device or in another precision."""
         return SquareRootCore.from_root(self.root.to(device).to(dtype))

@@ -1,4 +1,4 @@
-"""Virtual inputs: one vector that stands for a whole block of samples when P is updated (Eqs. mean2 and mean3)."""
+"""Virtual inputs: one vector that represents a block of samples in an update of P (Eqs. mean2 and mean3)."""
 from __future__ import annotations
 
 import math
@@ -21,7 +21,7 @@ def virtual_input_linear(inputs: Tensor, bias: bool = True) -> Tensor:
         bias: Extend the input by a 1, so that P also covers the layer's bias.
 
     Returns:
-        (p + 1,) with bias, else (p,); float32 at least.
+        (p + 1,) with bias, otherwise (p,); at least float32.
     """
     if inputs.dim() == 0 or inputs.numel() == 0:
         raise ShapeError(f"inputs must be (..., p) with at least one sample, got {tuple(inputs.shape)}")
@@ -43,8 +43,8 @@ def virtual_input_conv(
 ) -> Tensor:
     """The virtual input of a convolution, Eq. mean3: sum over samples j, positions k of sqrt(gamma_jk) x_jk / sqrt(NM).
 
-    x_jk are the patches the filter sees. They are never laid out: the sum is a correlation of each feature map with
-    its map of weights, one matrix product with the (small) unfolded weights instead of the (large) unfolded features.
+    x_jk are the patches under the filter. They are never unfolded: the sum is a correlation of each feature map with
+    its weight map, a matrix product with the (small) unfolded weights instead of the (large) unfolded features.
 
     Args:
         features: (N, C, H, W).
@@ -55,10 +55,10 @@ def virtual_input_conv(
         padding: Zero padding on every side; None means kernel_size // 2, the padding of DiMP's filter.
         dilation: Dilation of the filter.
         bias: Extend every patch by a 1, so that P also covers the filter's bias.
-        rooted: The weights given are sqrt(gamma) already; then they may be negative.
+        rooted: ``weights`` is already sqrt(gamma); then it may be negative.
 
     Returns:
-        (C * kh * kw,) in the order channel, row, column (the order of a flattened filter), one longer with bias.
+        (C * kh * kw,) in the order channel, row, column (the order of a flattened filter), one entry longer with bias.
     """
     if features.dim() != 4 or features.numel() == 0:
         raise ShapeError(f"features must be a non-empty (N, C, H, W), got {tuple(features.shape)}")
@@ -84,12 +84,12 @@ def virtual_input_conv(
 def _weights_per_tap(
     roots: Tensor, size: list[int], kernel: _Pair, stride: _Pair, pad: _Pair, dilation: _Pair
 ) -> Tensor:  # (N, kh kw, HW)
-    """For every tap of the filter, the last first, and every pixel: the weight of the position that puts it there."""
+    """For each filter tap (the last first) and pixel, the weight of the position at which the tap hits the pixel."""
     count, out_h, out_w = roots.shape
     spread = roots.new_zeros(count, (out_h - 1) * stride[0] + 1, (out_w - 1) * stride[1] + 1)
     spread[:, :: stride[0], :: stride[1]] = roots
     sides = []
-    for axis in (1, 0):  # F.pad takes the last dimension first; negative amounts cut positions that see padding only
+    for axis in (1, 0):  # F.pad takes the last dimension first; negative amounts crop positions that see only padding
         before = dilation[axis] * (kernel[axis] - 1) - pad[axis]
         length = size[axis] + dilation[axis] * (kernel[axis] - 1)
         sides += [before, length - before - spread.shape[1 + axis]]

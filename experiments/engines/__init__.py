@@ -1,1 +1,1 @@
-"""What runs an experiment's tasks: the processes of this machine, or a Ray cluster."""
+"""Engines that run an experiment's tasks."""

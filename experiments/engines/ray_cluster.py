@@ -1,7 +1,7 @@
-"""Sequence-runs as Ray tasks: on one machine, or on every node of a cluster that shares the result folder.
+"""Runs sequence-runs as Ray tasks, on one machine or on a cluster whose nodes share the result folder.
 
-A task writes its own result files, atomically and boxes last, so a node that dies leaves nothing half-written: Ray
-gives its tasks to another node, and what was finished stays.
+A task writes its own result files, atomically and boxes last, so a dying node leaves no partial results: Ray passes
+its tasks to another node, and finished results stay.
 """
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pytracking.utils.threads import LIBRARY_VARIABLES
 
 POLL_SECONDS = 1.0
 
-_runner: TaskRunner | None = None  # one per worker process: keeps the network loaded between tasks
+_runner: TaskRunner | None = None  # one per worker process, to keep the network loaded between tasks
 
 
 def run_in_worker(task: Task, threads: int) -> tuple[float, str | None]:
-    """What a Ray worker does; a result that another attempt has finished is kept."""
+    """Runs a task in a Ray worker; returns its seconds and error. A result that an earlier attempt finished is kept."""
     import torch
 
     global _runner
@@ -34,10 +34,10 @@ class RayPool:
     """Runs tasks on a Ray cluster; use as a context manager.
 
     Args:
-        address: of a running cluster ("auto", or "host:port"); None starts Ray on this machine.
-        cpus: cores for a task; its torch uses as many threads.
-        gpus: fraction of a GPU for a task; 0.25 lets four tasks share one.
-        retries: how often a task is given to another worker when its worker or node dies.
+        address: address of a running cluster ("auto", or "host:port"); None starts Ray on this machine.
+        cpus: cores per task, and threads of its torch.
+        gpus: GPUs per task; 0.25 lets four tasks share one.
+        retries: how often a task is retried if its worker or node dies.
     """
 
     def __init__(self, address: str | None = None, *, cpus: int = 1, gpus: float = 0.0, retries: int = 5) -> None:
@@ -46,7 +46,7 @@ class RayPool:
         except ImportError as error:
             raise MissingPackageError("the engine 'ray' needs Ray: pip install 'rls-tracking[ray]'") from error
         if cpus < 1 or gpus < 0:
-            raise UserError(f"a task needs at least one core and no negative share of a GPU, not {cpus} and {gpus}")
+            raise UserError(f"cpus must be at least 1 and gpus not negative, got {cpus} and {gpus}")
         self._ray = ray
         self._address = address
         self._options = {"num_cpus": cpus, "num_gpus": gpus, "max_retries": retries}
@@ -60,9 +60,9 @@ class RayPool:
             options = {"runtime_env": {"env_vars": variables}, "log_to_driver": False, "include_dashboard": None}
             try:
                 self._ray.init(address=self._address, **options)
-            except Exception as error:  # Ray raises just that when its processes take too long to start
+            except Exception as error:  # Ray raises a plain Exception when its processes take too long to start
                 where = f"at {self._address}" if self._address else "on this machine"
-                raise UserError(f"Ray did not start {where}: {error} Try again when it is less busy, or give "
+                raise UserError(f"Ray did not start {where}: {error} Try again when it is less busy, or use "
                                 "--runner local.") from error  # fmt: skip
             self._mine = True
         return self
@@ -72,7 +72,7 @@ class RayPool:
             self._ray.shutdown()
 
     def run(self, tasks: list[Task], progress: Callable[[Task, int], None]) -> Iterator[Outcome]:
-        """Yields outcomes as tasks end. Progress comes by whole sequences: a task's frames are not reported."""
+        """Yields outcomes as tasks end. ``progress`` is not called, because tasks do not report single frames."""
         remote = self._ray.remote(**self._options)(run_in_worker)
         pending: dict[Any, Task] = {remote.remote(task, self._threads): task for task in tasks}
         while pending:

@@ -1,7 +1,7 @@
-"""Beyond the paper: what of RLS is memory and what is a longer step, and what its variants change.
+"""Beyond the paper: separates the effect of RLS's memory from that of its longer step, and compares its variants.
 
 P_0 = I/delta = 10 I multiplies the step by ten at equal learning rate, so plain gradient descent with the learning rate
-divided by delta ("BGD-DiMP matched") is the control that the paper lacks. ``--dataset folder:PATH`` takes real
+divided by delta ("BGD-DiMP matched") is the control that the paper lacks. Use ``--dataset folder:PATH`` for real
 sequences.
 """
 from ..definition import Benchmark, Experiment

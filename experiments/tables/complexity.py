@@ -1,7 +1,7 @@
 """Section 6.4, the complexity comparison: frames per second and memory of every tracker of both ablations.
 
-Speed and peak memory are columns of every table; this experiment runs the paper's own trackers, once, on the demo
-dataset, which needs the published weights but no benchmark. ``benchmarks/`` measures the pieces.
+Speed and peak memory are columns of every table. This experiment runs the paper's trackers once on the demo dataset,
+so it needs the published weights but no benchmark. ``benchmarks/`` measures single parts.
 """
 from ..definition import Benchmark, Experiment
 from .dimp_comparison import SHORT

@@ -1,4 +1,4 @@
-"""Table 4: RLS-DiMP beside DiMP, DiMP*, BGD-DiMP and its moving averages on LaSOT-test, the mean of 20 runs."""
+"""Table 4: RLS-DiMP, DiMP, DiMP*, BGD-DiMP and its moving averages on LaSOT-test, mean of 20 runs."""
 from ..definition import Benchmark, Experiment
 
 LONG_TERM = {
@@ -9,8 +9,8 @@ LONG_TERM = {
     "BGD-DiMP-mm": "dimp:bgd_ema_moderate_long_term",
     "BGD-DiMP-sm": "dimp:bgd_ema_slow_long_term",
     "RLS-DiMP": "rls_dimp:long_term",
-    # Not in the paper: P_0 = I/delta makes the RLS step ten times longer at equal rate; this control has that step
-    # length without the memory.
+    # Not in the paper: a control with RLS's step length, which P_0 = I/delta makes ten times longer at equal rate, but
+    # without its memory.
     "BGD-DiMP matched": "dimp:bgd_matched_long_term",
 }
 

@@ -9,5 +9,5 @@ EXPERIMENT = Experiment(
     runs=ABLATION.runs,
     figure="hard",
     benchmarks=ABLATION.benchmarks,
-    notes=("Runs and result files are those of dimp_ablation: whichever is run first serves both.",),
+    notes=("This experiment shares its runs and result files with dimp_ablation.",),
 )

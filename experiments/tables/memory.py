@@ -1,7 +1,7 @@
-"""Beyond the paper: what a learner's filter still knows of the past, and how well it fits what comes next.
+"""Beyond the paper: how well a learner's filter fits past frames and the next ones.
 
-Not a tracking experiment: every learner is given the same samples with the true boxes (``experiments.memory_probe``).
-``--dataset folder:PATH`` takes real sequences, ``--sequences lantern_long`` the demo's long one.
+Not a tracking experiment: all learners get the same samples with the true boxes (``experiments.memory_probe``). Use
+``--dataset folder:PATH`` for real sequences, or ``--sequences lantern_long`` for the demo's long one.
 """
 from ..definition import Benchmark, Experiment
 from .mini import DIMP_NETWORK, DIMP_TRACKERS, METRICS, on_network
@@ -16,7 +16,7 @@ TRACKERS = DIMP_TRACKERS | {
 
 EXPERIMENT = Experiment(
     name="memory",
-    title="What learners remember: margins on past and coming frames",
+    title="What learners remember: margins on past and next frames",
     runs=1,
     benchmarks=(
         Benchmark(

@@ -1,7 +1,6 @@
-"""Both ablations end to end, offline, with the networks that ship with the package, on the demo dataset.
+"""Both ablations end to end, offline, with the bundled networks on the demo dataset.
 
-``--dataset folder:PATH`` takes real sequences instead. Small enough for a laptop; the numbers are read critically in
-docs/experiments.md.
+Small enough for a laptop. Use ``--dataset folder:PATH`` for real sequences. docs/experiments.md discusses the numbers.
 """
 from ..definition import Benchmark, Experiment
 
@@ -21,7 +20,7 @@ RTMDNET_TRACKERS = {
     "simpleRT-MDNet": "rtmdnet:simple",
     "RLS-RTMDNet": "rls_rtmdnet:default",
 }
-# RT-MDNet learns online from thousands of boxes: a quarter of a second per frame on a CPU, so it gets the shorter ones.
+# RT-MDNet takes a quarter of a second per frame on a CPU, so it gets the shorter sequences.
 RTMDNET_SEQUENCES = ("bird", "drone", "beetle", "lantern")
 METRICS = ("success", "precision", "norm_precision")
 
@@ -33,7 +32,7 @@ def on_network(trackers: dict[str, str], network: str) -> dict[str, str]:
 
 EXPERIMENT = Experiment(
     name="mini",
-    title="Both ablations with the shipped networks on the demo dataset",
+    title="Both ablations with the bundled networks on the demo dataset",
     runs=3,
     figure="success",
     benchmarks=(

@@ -1,4 +1,4 @@
-"""Table 1: RLS-RTMDNet beside RT-MDNet and simpleRT-MDNet on OTB-2015 and UAV123, the mean of 50 runs."""
+"""Table 1: RLS-RTMDNet, RT-MDNet and simpleRT-MDNet on OTB-2015 and UAV123, mean of 50 runs."""
 from ..definition import Benchmark, Experiment
 
 TRACKERS = {

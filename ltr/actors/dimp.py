@@ -1,4 +1,4 @@
-"""DiMP's meta-training step: learn a filter on the train frames of each example, judge it on the test frames."""
+"""DiMP's meta-training step: learn a filter on the train frames of each example, evaluate it on the test frames."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ltr.models.imagenet import normalised
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DimpLossWeights:
-    """Factors of the terms of the loss, by default those of the published DiMP; a term with factor 0 is left out."""
+    """Weights of the loss terms; the defaults are those of the published DiMP. A term with weight 0 is skipped."""
 
     overlap: float = 1.0  # IoU-Net
     final: float = 100.0  # classification with the last filter
@@ -24,17 +24,17 @@ class DimpLossWeights:
 
 
 class DimpActor(nn.Module):
-    """Maps a batch to its loss and to numbers for the log.
+    """Computes the loss of a batch and statistics for the log.
 
-    A batch holds `boxes` (B, frames, 4) and either `images` (B, frames, 3, H, W) uint8 or, where the backbone or its
-    lower part is frozen and its output cached, `features`: layer name -> (B, frames, C, h, w). Train frames come first.
+    A batch holds `boxes` (B, frames, 4) and either `images` (B, frames, 3, H, W) uint8 or, if the output of a frozen
+    backbone or of its lower part is cached, `features`: layer name -> (B, frames, C, h, w). Train frames come first.
 
     Args:
-        label_sigma: deviation of the classification label in cells.
-        proposals: boxes for each frame that the IoU-Net is trained on.
-        overlap_window: side in pixels (a multiple of 16) of a window around the target that the IoU-Net is trained in,
-            since its convolutions need no more than the neighbourhood of the boxes; None for the whole crop.
-        box_loss: "overlap" trains the IoU-Net to predict overlaps, "density" as the energy of a density of boxes.
+        label_sigma: standard deviation of the classification label in cells.
+        proposals: boxes per frame that the IoU-Net is trained on.
+        overlap_window: side in pixels (a multiple of 16) of the window around the target that the IoU-Net is trained
+            on, since its convolutions only need the neighbourhood of the boxes; None for the whole crop.
+        box_loss: "overlap" trains the IoU-Net to predict overlaps, "density" to predict the energy of a box density.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class DimpActor(nn.Module):
         if self.weights.final > 0:
             scores, classification = self._classification(features["layer3"], boxes)
             loss = loss + classification
-            stats |= {"classification": classification, **self._peaks(scores, boxes)}
+            stats |= {"classification": classification, **self._hit_rates(scores, boxes)}
         if self.weights.overlap > 0:
             overlap = self._overlap(features, boxes)
             loss = loss + self.weights.overlap * overlap
@@ -95,40 +95,40 @@ class DimpActor(nn.Module):
         return scores, total
 
     def _overlap(self, features: dict[str, Tensor], boxes: Tensor) -> Tensor:
-        """Loss of the IoU-Net: the first frame is the reference, all others are tested."""
+        """IoU-Net loss with the first frame as the reference and all others as test frames."""
         reference, reference_boxes = {name: value[:, 0] for name, value in features.items()}, boxes[:, 0]
-        tested, truth = {name: value[:, 1:].flatten(0, 1) for name, value in features.items()}, boxes[:, 1:]
+        test, truth = {name: value[:, 1:].flatten(0, 1) for name, value in features.items()}, boxes[:, 1:]
         if self.overlap_window is not None:
             reference, reference_boxes = cut_windows(reference, reference_boxes, self.overlap_window)
-            tested, moved = cut_windows(tested, truth.flatten(0, 1), self.overlap_window)
+            test, moved = cut_windows(test, truth.flatten(0, 1), self.overlap_window)
             truth = moved.view_as(truth)
         if self.box_loss == "density":
             proposals, distance = draw_boxes(truth, self.proposals)  # (B, test, P, 4) each
-            return density_loss(self.network.bb_regressor(reference, tested, reference_boxes, proposals), distance)
+            return density_loss(self.network.bb_regressor(reference, test, reference_boxes, proposals), distance)
         proposals = sample_proposals(truth, self.proposals)
-        return overlap_loss(self.network.bb_regressor(reference, tested, reference_boxes, proposals), proposals, truth)
+        return overlap_loss(self.network.bb_regressor(reference, test, reference_boxes, proposals), proposals, truth)
 
-    def _peaks(self, scores: list[Tensor], boxes: Tensor) -> dict[str, Tensor]:
-        """Part of the test frames whose highest score lies within one and a half cells of the target."""
+    def _hit_rates(self, scores: list[Tensor], boxes: Tensor) -> dict[str, Tensor]:
+        """Fraction of test frames whose highest score lies within 1.5 cells of the target."""
         stride = self.network.classifier.filter_optimizer.feature_stride
         centre = (boxes[:, self.train_frames :, :2] + boxes[:, self.train_frames :, 2:] / 2) / stride
         result = {}
         for name, s in (("hit_initial", scores[0]), ("hit", scores[-1])):
-            place = s.flatten(2).argmax(2)
-            found = torch.stack([place % s.shape[-1], place // s.shape[-1]], dim=-1)  # (B, test, 2) x, y
+            peak = s.flatten(2).argmax(2)
+            found = torch.stack([peak % s.shape[-1], peak // s.shape[-1]], dim=-1)  # (B, test, 2) x, y
             result[name] = ((found - centre).norm(dim=-1) < 1.5).float().mean()
         return result
 
 
 def cut_windows(features: dict[str, Tensor], boxes: Tensor, side: int) -> tuple[dict[str, Tensor], Tensor]:
-    """Windows of ``side`` pixels, a multiple of 16, around each image's box xywh (B, 4), cut out of its feature maps.
+    """Crops feature maps to windows of ``side`` pixels (a multiple of 16) around each image's box xywh (B, 4).
 
-    Returns them, and the boxes in pixels of the windows.
+    Returns the windows and the boxes in window pixels.
     """
     cells = side // 16
     limit = features["layer3"].shape[-1] - cells
-    middle = (boxes[:, :2] + boxes[:, 2:] / 2) / 16
-    first = (middle - cells / 2).round().long().clamp(0, limit)  # (B, 2) x, y
+    centre = (boxes[:, :2] + boxes[:, 2:] / 2) / 16
+    first = (centre - cells / 2).round().long().clamp(0, limit)  # (B, 2) x, y
     windows = {}
     for name, ratio in (("layer2", 2), ("layer3", 1)):
         length = cells * ratio

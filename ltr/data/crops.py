@@ -1,4 +1,4 @@
-"""Crops around jittered boxes, as a tracker sees them."""
+"""Crops around jittered boxes that imitate a tracker's search regions."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -17,19 +17,20 @@ class CropGeometry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jitter:
-    """How far the crop's centre and size stray from the target, as in a tracker's errors."""
+    """Random offsets of a crop's centre and size from the target, imitating a tracker's errors."""
 
     centre: float  # full range of the offset, in units of sqrt(width * height)
-    scale: float  # deviation of the logarithm of the size
-    aspect: float = 0.0  # deviation of the logarithm of the ratio by which width and height are stretched
+    scale: float  # standard deviation of the logarithm of the size
+    aspect: float = 0.0  # standard deviation of the logarithm of the aspect ratio
 
 
 def jittered_region(
     box: np.ndarray, geometry: CropGeometry, jitter: Jitter, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Centre (2,) and sides (2,) in image pixels of a random region around a box [x, y, w, h].
+    """Draws a region around a box [x, y, w, h] that contains the box's centre.
 
-    The target's centre always stays inside the region.
+    Returns:
+        Centre (2,) and sides (2,) of the region in image pixels.
     """
     target_side = float(np.sqrt(max(box[2] * box[3], 1.0)))
     jittered_side = target_side * np.exp(rng.normal() * jitter.scale)
@@ -44,10 +45,10 @@ def jittered_region(
 def crop_region(
     image: np.ndarray, centre: np.ndarray, sides: np.ndarray, output_side: int, backdrop: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Resamples a region to a square; pixels outside the image repeat its border, or show the `backdrop`.
+    """Resamples a region to a square; pixels outside the image repeat its border or show the `backdrop`.
 
     Returns:
-        The crop (output_side, output_side, 3) and the number of its pixels for each pixel of the image along x and y.
+        The crop (output_side, output_side, 3) and its pixels per image pixel along x and y (2,).
     """
     factor = output_side / np.asarray(sides, float)
     if factor.min() < 0.6:  # bilinear sampling would skip pixels: shrink the neighbourhood by area first
@@ -67,7 +68,7 @@ def crop_region(
 
 
 def random_window(image: np.ndarray, rng: np.random.Generator, share: tuple[float, float] = (0.5, 1.0)) -> np.ndarray:
-    """A random part of an image, its sides `share` of the image's."""
+    """A random part of an image; the ratio of its sides to the image's is drawn from the range `share`."""
     height, width = image.shape[:2]
     size = np.maximum(np.array([width, height]) * rng.uniform(*share), 2).astype(int)
     left, top = (rng.random(2) * (np.array([width, height]) - size)).astype(int)
@@ -83,10 +84,10 @@ def _shrunk_neighbourhood(
     part = image[low[1] : high[1], low[0] : high[0]]
     size = np.maximum(np.round((high - low) * np.minimum(factor, 1.0)).astype(int), 1)
     small = cv2.resize(part, size.tolist(), interpolation=cv2.INTER_AREA)
-    shrunk = size / (high - low)  # whole pixels: not quite the factor that was asked for
+    shrunk = size / (high - low)  # not exactly `factor`, because sizes are whole pixels
     return small, (centre - low) * shrunk, shrunk
 
 
 def box_in_crop(box: np.ndarray, centre: np.ndarray, factor: np.ndarray, output_side: int) -> np.ndarray:
-    """A box [x, y, w, h] of the image in pixels of the crop."""
+    """Converts a box [x, y, w, h] from image pixels to crop pixels."""
     return np.concatenate([(box[:2] - centre) * factor + output_side / 2, box[2:] * factor])

@@ -1,7 +1,6 @@
-"""Features of many examples on disk: where the lower layers are frozen they need to run only once.
+"""Features of many examples cached on disk, so that frozen layers run only once.
 
-A cache has parts, each a folder of arrays with one row per example. Building can be interrupted: what is done is kept,
-and the next call continues from there.
+A cache has parts, each a folder of arrays with one row per example. An interrupted build continues where it stopped.
 """
 from __future__ import annotations
 
@@ -25,16 +24,16 @@ from ltr.files import write_text
 from ltr.models.imagenet import normalised
 from ltr.models.inference import prepare_for_inference
 
-_START = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"  # a fork shares the network
+_START_METHOD = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"  # a fork shares the network
 
-CHUNK = 4  # examples drawn at a time
-FEW = 4  # images for each pass through the backbone: with more, a CPU's caches no longer hold the maps
+CHUNK = 4  # examples computed at a time
+BACKBONE_BATCH = 4  # images per pass through the backbone: with more, the maps no longer fit into a CPU's caches
 Rows = dict[str, np.ndarray]  # arrays with one row per example
 
 
 @dataclass(frozen=True, slots=True)
 class CachePart:
-    """A part of a cache, built by one process; its examples have a length and are found by number."""
+    """A part of a cache, built by one process; `make_examples` returns an indexable object with a length."""
 
     name: str
     make_examples: Callable[[], Any]
@@ -43,18 +42,18 @@ class CachePart:
 def build_cache(
     root: Path, parts: list[CachePart], compute: Callable[[list[dict]], Rows], what: dict, workers: int = 0
 ) -> list[Path]:
-    """Builds what is missing of all parts below `root`, `workers` at a time (0: in this process); returns the folders.
+    """Completes all parts below `root`, `workers` at a time (0: in this process), and returns their folders.
 
-    Parts depend on themselves alone, so the result is the same for any number of workers.
+    Parts are independent, so the result is the same for any number of workers.
 
     Args:
-        compute: what is kept of a few examples.
+        compute: maps a few examples to the rows to keep.
         what: description of the data and the network; parts made for another description are refused.
     """
     jobs = [(root / part.name, part, compute, what) for part in parts]
     if workers <= 1:
         return [_build_part(job) for job in jobs]
-    with multiprocessing.get_context(_START).Pool(workers, maxtasksperchild=1) as pool:
+    with multiprocessing.get_context(_START_METHOD).Pool(workers, maxtasksperchild=1) as pool:
         return pool.map(_build_part, jobs, chunksize=1)
 
 
@@ -111,7 +110,7 @@ def open_arrays(folder: Path, mode: str = "r") -> dict[str, np.memmap]:
 
 
 class BackboneFeatures:
-    """Computes what is kept of DiMP's examples: the maps `layers` of a frozen backbone in 16 bits, and the boxes."""
+    """Computes the cached rows of DiMP's examples: the maps `layers` of a frozen backbone in 16 bits, and the boxes."""
 
     def __init__(self, backbone: nn.Module, layers: list[str]) -> None:
         folded = prepare_for_inference(nn.ModuleDict({"backbone": copy.deepcopy(backbone)}).eval())
@@ -120,14 +119,14 @@ class BackboneFeatures:
     def __call__(self, batch: list[dict]) -> Rows:
         images = torch.stack([example["images"] for example in batch])  # (B, frames, 3, H, W)
         flat = normalised(images.flatten(0, 1)).contiguous(memory_format=torch.channels_last)
-        maps = [self.backbone(few, self.layers) for few in flat.split(FEW)]
-        whole = {name: torch.cat([few[name] for few in maps]) for name in self.layers}
-        rows = {name: whole[name].unflatten(0, images.shape[:2]).contiguous().half().numpy() for name in self.layers}
+        batches = [self.backbone(part, self.layers) for part in flat.split(BACKBONE_BATCH)]
+        maps = {name: torch.cat([found[name] for found in batches]) for name in self.layers}
+        rows = {name: maps[name].unflatten(0, images.shape[:2]).contiguous().half().numpy() for name in self.layers}
         return rows | {"boxes": torch.stack([example["boxes"] for example in batch]).float().numpy()}
 
 
 class FeatureCache(Examples):
-    """DiMP's examples of all parts, the same in every epoch: `features` (layer -> (frames, C, h, w)) and `boxes`."""
+    """DiMP's cached examples, the same in every epoch: `features` (layer -> (frames, C, h, w)) and `boxes`."""
 
     def __init__(self, folders: list[Path]) -> None:
         super().__init__()

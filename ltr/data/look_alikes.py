@@ -1,22 +1,22 @@
-"""Look-alikes: another object of the target's kind, blended into a crop beside the target.
+"""Look-alikes: another object of the target's class, blended into a crop next to the target.
 
-Photographs rarely show two objects of a kind near each other, while a tracker's videos often do. The filter must then
-tell individuals apart, not kinds.
+Photographs rarely show two objects of one class close together, but tracked videos often do, and the filter must tell
+them apart.
 """
 from __future__ import annotations
 
 import cv2
 import numpy as np
 
-SIZES = (0.7, 1.3)  # of the look-alike, in those of the target
-NEAREST = 0.75  # distance of the centres that is kept, in mean sizes of the two
+SIZES = (0.7, 1.3)  # range of the look-alike's size relative to the target's
+NEAREST = 0.75  # least distance of the centres, in units of the mean of the two sizes
 TRIES = 10
 
 
 def with_look_alike(crop: np.ndarray, box: np.ndarray, rival: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A copy of the crop (side, side, 3) with the picture ``rival`` (h, w, 3) at a random place and size.
+    """Blends the picture ``rival`` (h, w, 3) into a copy of the crop (side, side, 3) at a random place and size.
 
-    The target's ``box`` [x, y, w, h] in the crop stays mostly free; where no such place is found, the crop is returned.
+    The target's ``box`` [x, y, w, h] stays mostly free; if no such place is found, the crop is returned unchanged.
     """
     side = crop.shape[0]
     scale = np.sqrt(box[2] * box[3] / (rival.shape[0] * rival.shape[1])) * rng.uniform(*SIZES)
@@ -32,7 +32,7 @@ def with_look_alike(crop: np.ndarray, box: np.ndarray, rival: np.ndarray, rng: n
 
 
 def _blended(crop: np.ndarray, picture: np.ndarray, corner: np.ndarray) -> np.ndarray:
-    """The picture with soft, rounded edges on the crop, so that no frame around it gives it away."""
+    """Pastes the picture with soft, rounded edges, so that the network cannot recognise it by its outline."""
     height, width = picture.shape[:2]
     across, down = np.linspace(-1, 1, width)[None], np.linspace(-1, 1, height)[:, None]
     distance = (np.abs(across) ** 4 + np.abs(down) ** 4) ** 0.25  # 1 on a rectangle with round corners

@@ -1,7 +1,7 @@
 """Examples for multi-domain training: target and background boxes in the scenes of one video (one domain).
 
-Scenes and regions follow RT-MDNet's tracker: a scene is resampled so that the target has 107 pixels on both sides, a
-box's region is the box with a fifth more context, shortened by the receptive field that a feature cell sees anyway.
+Scenes and regions follow RT-MDNet's tracker: a scene is resampled so that the target measures 107 x 107 pixels; a box's
+region is the box enlarged by a fifth and shortened by the receptive field, which each feature cell sees anyway.
 """
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ SMALLEST_SCENE = 120  # pixels
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxCounts:
-    """How many boxes an example has."""
+    """Numbers of frames and boxes per example."""
 
     frames: int = 8
-    positive: int = 4  # for each frame
-    negative: int = 12  # for each frame
+    positive: int = 4  # per frame
+    negative: int = 12  # per frame
 
 
 def _scattered(box: np.ndarray, noise: np.ndarray, translation: float, scale: float, aspect: float) -> np.ndarray:
@@ -44,7 +44,7 @@ def _scattered(box: np.ndarray, noise: np.ndarray, translation: float, scale: fl
 
 
 def draw_positive(box: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Boxes (count, 4) that overlap the target by at least 0.7."""
+    """Draws boxes (count, 4) that overlap the target by at least 0.7."""
     noise = np.clip(0.5 * rng.standard_normal((20 * count, 4)), -1, 1)
     boxes = _scattered(box, noise, 0.1, 1.2, 1.0)
     good = boxes[overlap(boxes, box) >= 0.7][:count]
@@ -52,7 +52,7 @@ def draw_positive(box: np.ndarray, count: int, rng: np.random.Generator) -> np.n
 
 
 def draw_negative(box: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Boxes (count, 4) around the target that overlap it by at most 0.5."""
+    """Draws boxes (count, 4) around the target that overlap it by at most 0.5."""
     found = np.empty((0, 4))
     while len(found) < count:
         boxes = _scattered(box, rng.uniform(-1, 1, (4 * count, 4)), 1.5, 1.6, 1.1)
@@ -67,13 +67,16 @@ def cut_scene(
     receptive_field: float,
     change: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The scene (3, H, W) that holds all boxes, 0..255 minus 128, black outside the frame; and their regions in it.
+    """Cuts out the scene that contains all boxes.
 
     Args:
         target: box (4,) xywh that fixes the magnification.
-        boxes: (n, 4) xywh to classify; regions are (n, 4) as x1, y1, x2, y2.
+        boxes: (n, 4) xywh to classify.
         receptive_field: scene pixels that one feature cell sees.
-        change: applied to the scene (H, W, 3) uint8, for instance another colour.
+        change: applied to the scene (H, W, 3) uint8, for instance a colour augmentation.
+
+    Returns:
+        The scene (3, H, W), 0..255 minus 128, black outside the frame; the boxes' regions (n, 4) as x1, y1, x2, y2.
     """
     margin = boxes[:, 2:] * (PADDING - 1) / 2
     first, last = boxes[:, :2] - margin, boxes[:, :2] + boxes[:, 2:] + margin
@@ -92,7 +95,7 @@ def cut_scene(
 
 
 class MdnetExamples(Examples):
-    """One example is a few frames of one video: `domain`, `scenes` and `regions` (positive boxes first in each frame).
+    """Examples of a few frames of one video: `domain`, `scenes` and `regions` (positive boxes first in each frame).
 
     Example `i` shows domain ``i % domains``.
     """
@@ -131,15 +134,20 @@ class MdnetExamples(Examples):
         return {"domain": domain, "scenes": scenes, "regions": regions, "positive": self.counts.positive}
 
     def _change(self, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Colours and sharpness of one view; the boxes stay where they are, so nothing is mirrored or covered."""
+        """Draws a change of colours and sharpness; mirroring or covering would invalidate the boxes."""
         if self.augmentation is None:
             return None
         grey = bool(rng.random() < self.augmentation.grey)
         return lambda scene: self.augmentation.apply(scene, np.zeros(4), (False, grey), rng)[0]
 
 
+def visible_videos(dataset: VideoDataset) -> list[tuple[VideoDataset, int]]:
+    """The dataset with the index of each video whose target is ever visible, as `MdnetExamples` takes them."""
+    return [(dataset, number) for number in range(len(dataset)) if dataset.track(number).visible.any()]
+
+
 def first_of_batch(batch: list[dict]) -> dict:
-    """Collates a batch of one example: scenes differ in size, so they cannot be stacked."""
+    """Collates a batch of one example; scenes differ in size, so they cannot be stacked."""
     if len(batch) != 1:
         raise UserError(f"multi-domain training takes one domain at a time, not {len(batch)}: set batch_size=1")
     return batch[0]

@@ -1,4 +1,4 @@
-"""From chosen frames to the tensors of one DiMP example."""
+"""Turns chosen frames into the tensors of one DiMP example."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -16,18 +16,18 @@ from ltr.data.sampler import ExampleSampler, FrameChoice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DimpProcessing:
-    """Cuts an example's frames: test frames with the larger errors that a running tracker makes."""
+    """Crops and augments an example's frames; test frames get the larger jitter of a running tracker."""
 
     geometry: CropGeometry
     train_jitter: Jitter = field(default_factory=lambda: Jitter(centre=3.0, scale=0.25))
     test_jitter: Jitter = field(default_factory=lambda: Jitter(centre=4.5, scale=0.5))
-    first_jitter: Jitter | None = None  # of the first train frame, the IoU-Net's reference; None: as the others
+    first_jitter: Jitter | None = None  # of the first train frame (the IoU-Net's reference); None: train_jitter
     augmentation: Augmentation = field(default_factory=Augmentation)
-    backdrop: float = 0.0  # probability that another photograph continues a still beyond its border, where it has any
-    look_alike: float = 0.0  # probability that another object of the target's kind is put beside it, frame by frame
+    backdrop: float = 0.0  # probability that another photograph fills the crop outside a still's border
+    look_alike: float = 0.0  # probability that another object of the target's class is pasted into every frame
 
     def example(self, sampler: ExampleSampler, choice: FrameChoice, rng: np.random.Generator) -> dict[str, Tensor]:
-        """`images` (frames, 3, side, side) uint8 and `boxes` (frames, 4) xywh in crop pixels, train frames first."""
+        """`images` (frames, 3, side, side) uint8 and `boxes` (frames, 4), xywh in crop pixels; train frames first."""
         dataset = sampler.datasets[choice.dataset]
         frame_ids = choice.train_ids + choice.test_ids
         boxes = dataset.track(choice.video).boxes
@@ -35,9 +35,9 @@ class DimpProcessing:
         rival = dataset.another_of_its_kind(choice.video, rng) if rng.random() < self.look_alike else None
         scenery = dataset.another_photograph(rng) if rng.random() < self.backdrop else None
         crops, crop_boxes = [], []
-        for place, (t, frame) in enumerate(zip(frame_ids, dataset.frames(choice.video, frame_ids), strict=True)):
-            jitter = self.train_jitter if place < len(choice.train_ids) else self.test_jitter
-            if place == 0 and self.first_jitter is not None:
+        for number, (t, frame) in enumerate(zip(frame_ids, dataset.frames(choice.video, frame_ids), strict=True)):
+            jitter = self.train_jitter if number < len(choice.train_ids) else self.test_jitter
+            if number == 0 and self.first_jitter is not None:
                 jitter = self.first_jitter
             box = boxes[t].astype(np.float64)
             centre, sides = jittered_region(box, self.geometry, jitter, rng)

@@ -1,4 +1,4 @@
-"""Which frames of which video make one training example."""
+"""Chooses the video and the frames of each training example."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ltr.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class FrameChoice:
-    """The frames of one example: the filter is learned on `train_ids` and judged on the later `test_ids`."""
+    """The frames of one example: the filter is learned on `train_ids` and evaluated on the later `test_ids`."""
 
     dataset: int
     video: int
@@ -24,7 +24,7 @@ class ExampleSampler:
 
     Args:
         proportions: relative frequency of each dataset.
-        max_gap: longest distance in frames of a train or test frame from the moment that separates them.
+        max_gap: largest distance in frames between a train or test frame and the moment that separates them.
     """
 
     MAX_TRIES = 100
@@ -44,7 +44,7 @@ class ExampleSampler:
         self.max_gap, self.train_frames, self.test_frames = max_gap, train_frames, test_frames
 
     def draw(self, rng: np.random.Generator) -> FrameChoice:
-        """One example; depends on nothing but `rng`."""
+        """Draws one example, using no randomness but `rng`."""
         dataset_id = int(rng.choice(len(self.datasets), p=self.proportions))
         dataset = self.datasets[dataset_id]
         for _ in range(self.MAX_TRIES):
@@ -56,10 +56,10 @@ class ExampleSampler:
             choice = self._draw_around_moment(rng, visible)
             if choice is not None:
                 return FrameChoice(dataset_id, video, *choice)
-        raise UserError(f"{dataset!r} has too few visible targets: nothing found in {self.MAX_TRIES} tries")
+        raise UserError(f"{dataset!r} has too few visible targets: no example found in {self.MAX_TRIES} tries")
 
     def _draw_around_moment(self, rng: np.random.Generator, visible: np.ndarray) -> tuple[list[int], list[int]] | None:
-        """Train frames up to a random moment and test frames after it."""
+        """Draws train frames up to a random moment and test frames after it; None if either side is empty."""
         if len(visible) < 2:
             return None
         moment = int(visible[rng.integers(len(visible) - 1)])

@@ -1,4 +1,4 @@
-"""Clips with any number of targets, in a layout that boxes from anywhere are easily brought to."""
+"""Clips with any number of targets, in a simple layout that other annotations are easily converted to."""
 from __future__ import annotations
 
 import json
@@ -17,11 +17,11 @@ BOXES_FILE = "targets.json"
 class Clips(FrameFiles):
     """Folders with frames ``*.jpg`` and ``targets.json``: ``{id: [[x, y, w, h] or null for each frame], ...}``.
 
-    Every target is a video of its own; the others in the clip are what it can be confused with.
+    Each target counts as a video; the clip's other targets serve as distractors.
 
     Args:
         root: searched for such folders at any depth.
-        without: names of clips to leave out.
+        without: names of clips to skip.
     """
 
     name = "clips"

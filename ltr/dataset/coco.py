@@ -11,14 +11,14 @@ from ltr.dataset.stills import MINIMUM_SIDE, StillObject, Stills, is_usable
 
 
 class CocoStills(Stills):
-    """Every annotated object that is not a crowd and large enough; with `strict` only whole ones that fit a crop."""
+    """All annotated objects except small ones and crowds; with `strict`, only mostly visible ones that suit a crop."""
 
     def __init__(
         self, root: Path, split: str = "train2017", minimum_side: float = MINIMUM_SIDE, strict: bool = False
     ) -> None:
         path = Path(root) / "annotations" / f"instances_{split}.json"
         if not path.is_file():
-            raise DatasetNotFoundError(f"{path} is absent: name the folder that contains COCO's `annotations`")
+            raise DatasetNotFoundError(f"{path} is missing: give the folder that contains COCO's `annotations`")
         folders = [Path(root) / split, Path(root) / "images" / split]
         folder = next((f for f in folders if f.is_dir()), folders[0])
         content = json.loads(path.read_text())
@@ -35,22 +35,22 @@ class CocoStills(Stills):
 
 
 def _is_whole(annotation: dict, image: dict, folder: Path) -> bool:
-    """Not hidden for the most part, of a fit size, and its image is there (published parts of COCO lack some)."""
+    """Whether at least a quarter of the box is visible, its size is usable and the image exists."""
     width, height = annotation["bbox"][2:]
-    seen = annotation.get("area") or width * height
+    visible_area = annotation.get("area") or width * height
     usable = is_usable(np.array(annotation["bbox"], float), image["width"], image["height"])
-    return usable and seen >= 0.25 * width * height and (folder / image["file_name"]).is_file()
+    return usable and visible_area >= 0.25 * width * height and (folder / image["file_name"]).is_file()
 
 
 def coco_parts(root: Path) -> Stills:
-    """All sets in COCO's layout below `root` as one, each image once."""
+    """Merges all sets in COCO's layout below `root`, using each image once."""
     objects, seen = [], set()
     for path in sorted(Path(root).glob("**/annotations/instances_*.json")):
         part = CocoStills(path.parent.parent, path.stem.removeprefix("instances_"), strict=True)
-        fresh = {file.name for file in part.files} - seen
+        new = {file.name for file in part.files} - seen
         found = map(StillObject, part.files, part.boxes.tolist(), part.kinds.tolist())
-        objects += [one for one in found if one.path.name in fresh]
-        seen |= fresh
+        objects += [item for item in found if item.path.name in new]
+        seen |= new
     if not objects:
         raise DatasetNotFoundError(f"no annotations/instances_*.json with images below {root}")
     return Stills("coco", objects)

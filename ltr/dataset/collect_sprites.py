@@ -1,9 +1,8 @@
 """Makes a sprite bank from Debian packages: ``python -m ltr.dataset.collect_sprites FOLDER``.
 
-Sprites: cut-out photographs and drawings of Tux Paint's stamps, and the Noto colour emoji. Photographs: desktop
-backgrounds. Everything is downloaded with ``apt-get download`` and unpacked without being installed; a machine without
-apt can unpack the packages by hand and name the folder with ``--unpacked``. Reading the emoji needs ``fonttools``
-(extra ``train``).
+Sprites are Tux Paint's stamps (cut-out photographs and drawings) and the Noto colour emoji; photographs are desktop
+backgrounds. Packages are downloaded with ``apt-get download`` and unpacked without being installed; without apt, unpack
+them by hand and pass the folder as ``--unpacked``. Reading the emoji needs ``fonttools`` (extra ``train``).
 """
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from tqdm import tqdm
 
 from ltr.dataset.sprites import PHOTO_SIDE, SPRITE_SIDE
 
-PACKAGES = (  # all free software by Debian's guidelines; the licences stand in each package's copyright file
+PACKAGES = (  # all free software by Debian's guidelines; each package's copyright file has the licence
     "tuxpaint-stamps-default",
     "fonts-noto-color-emoji",
     "gnome-backgrounds",
@@ -30,8 +29,8 @@ PACKAGES = (  # all free software by Debian's guidelines; the licences stand in 
     "ukui-wallpapers",
     "palapeli-data",
 )
-NOT_OBJECTS = ("alphabets", "math", "money", "roadsigns", "flags", "shapes", "faces/")  # stamps that show no object
-EMOJI_STEP = 3  # consecutive emoji are variants of each other (skin tones), so every third one is enough
+NOT_OBJECTS = ("alphabets", "math", "money", "roadsigns", "flags", "shapes", "faces/")  # folders of stamps to skip
+EMOJI_STEP = 3  # use every third emoji: neighbours are variants of each other (skin tones)
 
 
 def unpack_packages(target: Path) -> None:
@@ -43,7 +42,7 @@ def unpack_packages(target: Path) -> None:
 
 
 def cut_to_alpha(rgba: np.ndarray) -> np.ndarray | None:
-    """Cuts a picture to its opaque part and shrinks it to SPRITE_SIDE; None if it is not object-like."""
+    """Crops a picture to its opaque part and shrinks it to SPRITE_SIDE; None if it does not look like an object."""
     if rgba.ndim != 3 or rgba.shape[2] != 4:
         return None
     rows, columns = np.where(rgba[..., 3] > 127)
@@ -71,7 +70,7 @@ def stamp_pictures(root: Path) -> Iterator[np.ndarray]:
 
 
 def emoji_pictures(root: Path) -> Iterator[np.ndarray]:
-    """The bitmaps stored in the emoji font's CBDT table, in the font's order."""
+    """The bitmaps in the emoji font's CBDT table, sorted by glyph name."""
     from fontTools.ttLib import TTFont
 
     for path in sorted(root.glob("usr/share/fonts/**/NotoColorEmoji.ttf")):
@@ -83,12 +82,12 @@ def emoji_pictures(root: Path) -> Iterator[np.ndarray]:
 
 
 def background_pictures(root: Path) -> Iterator[np.ndarray]:
-    """One picture per wallpaper, without the copies in other sizes and without flat drawings."""
+    """One picture per wallpaper, skipping copies in other sizes and flat drawings."""
     folders = ("backgrounds", "wallpapers", "palapeli")
     paths = sorted(path for folder in folders for path in root.glob(f"usr/share/{folder}/**/*.[jpw]*"))
     folders_seen: set[Path] = set()
     for path in paths:
-        if path.parent.name == "images":  # Plasma keeps one picture in many sizes
+        if path.parent.name == "images":  # Plasma stores one picture in many sizes
             if path.parent in folders_seen:
                 continue
             folders_seen.add(path.parent)
@@ -102,14 +101,14 @@ def background_pictures(root: Path) -> Iterator[np.ndarray]:
 
 
 def _textured_part(picture: np.ndarray) -> float:
-    """Part of the 16x16 blocks that are not flat: high in photographs, low in drawn wallpapers."""
+    """Fraction of 16x16 blocks that are not flat: high in photographs, low in drawn wallpapers."""
     grey = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY).astype(np.float32)
     mean, mean_square = cv2.blur(grey, (16, 16)), cv2.blur(grey * grey, (16, 16))
     return float((np.sqrt(np.clip(mean_square - mean * mean, 0, None)) > 6)[8::16, 8::16].mean())
 
 
 def build_bank(root: Path, bank: Path) -> tuple[int, int]:
-    """Writes the bank and returns the numbers of sprites and photographs."""
+    """Writes the bank and returns the number of sprites and of photographs."""
     (bank / "sprites").mkdir(parents=True, exist_ok=True)
     (bank / "photos").mkdir(parents=True, exist_ok=True)
     sprites = photos = 0
@@ -128,7 +127,7 @@ def build_bank(root: Path, bank: Path) -> tuple[int, int]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bank", type=Path, help="folder to write the bank to")
-    parser.add_argument("--unpacked", type=Path, help="folder where the packages are unpacked already")
+    parser.add_argument("--unpacked", type=Path, help="folder with the packages already unpacked")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         root = args.unpacked or Path(scratch)

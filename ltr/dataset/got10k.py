@@ -1,17 +1,16 @@
 """GOT-10k's training split: ``train/GOT-10k_Train_000001/{00000001.jpg, groundtruth.txt, *.label}``."""
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb, usable_boxes
+from ltr.dataset.base import CachedTracks, DatasetNotFoundError, Track, read_rgb, usable_boxes
 
-NO_COVER_LABEL = 8  # label of a fully visible target; a cover label is the visible part in eighths
+FULLY_VISIBLE = 8  # cover labels give the visible part of the target in eighths
 
 
-class Got10k(VideoDataset):
+class Got10k(CachedTracks):
     """All training sequences, or those named in `sequences`."""
 
     name = "got10k"
@@ -27,23 +26,21 @@ class Got10k(VideoDataset):
         if not sequences:
             raise DatasetNotFoundError(f"no GOT-10k_Train_* in {self.folder}: name the folder that contains `train`")
         self.sequences = sequences
-        self._track = lru_cache(maxsize=20_000)(self._read_track)
+        super().__init__()
 
     def __len__(self) -> int:
         return len(self.sequences)
 
-    def track(self, index: int) -> Track:
-        return self._track(index)
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
         folder = self.folder / self.sequences[index]
         return [read_rgb(folder / f"{t + 1:08d}.jpg") for t in frame_ids]
 
-    def _read_track(self, index: int) -> Track:
+    def read_track(self, index: int) -> Track:
         folder = self.folder / self.sequences[index]
         boxes = np.loadtxt(folder / "groundtruth.txt", delimiter=",", dtype=np.float32, ndmin=2)
         absent = _labels(folder / "absence.label", len(boxes), 0) > 0
-        cover = _labels(folder / "cover.label", len(boxes), NO_COVER_LABEL)
+        cover = _labels(folder / "cover.label", len(boxes), FULLY_VISIBLE)
         return Track(boxes, usable_boxes(boxes) & ~absent & (cover > 0))
 
 

@@ -1,4 +1,4 @@
-"""ImageNet-VID's training videos, one track an object: ``{Annotations,Data}/VID/train/<part>/<video>/000000.*``."""
+"""ImageNet-VID's training videos, one track per object: ``{Annotations,Data}/VID/train/<part>/<video>/000000.*``."""
 from __future__ import annotations
 
 import json
@@ -15,7 +15,7 @@ from ltr.files import write_text
 class ImagenetVid(VideoDataset):
     """Tracks of at least `minimum_length` frames.
 
-    Reading the annotations, one XML file for each frame, takes long: the first use writes them to `index_file`.
+    Reading the annotations (one XML file per frame) is slow, so the first use saves them to `index_file`.
     """
 
     name = "imagenetvid"

@@ -2,23 +2,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import lru_cache
 from pathlib import Path
 
 import cv2
 import numpy as np
 
-from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset
+from ltr.dataset.base import CachedTracks, DatasetNotFoundError, Track
 from ltr.dataset.stills import is_usable
 
 
-class JhmdbClips(VideoDataset):
+class JhmdbClips(CachedTracks):
     """``data/<action>/<clip>.avi`` and ``groundtruths_jhmdb/<action>_<clip>_<frame>.txt`` (class, x1, y1, x2, y2).
 
-    Clips without boxes are left out. Frames in the names of the text files count from 1.
+    Clips without boxes are skipped. Frame numbers in the names of the text files start at 1.
 
     Args:
-        root: folder with both.
+        root: folder that contains both.
     """
 
     name = "jhmdb"
@@ -34,16 +33,14 @@ class JhmdbClips(VideoDataset):
         self.videos = [(path, files[name]) for name, path in named.items() if name in files]
         if not self.videos:
             raise DatasetNotFoundError(f"no clip in {clips} has boxes in {labels}")
-        self._track = lru_cache(maxsize=None)(self._read_track)
+        super().__init__()
 
     def __len__(self) -> int:
         return len(self.videos)
 
-    def track(self, index: int) -> Track:
-        return self._track(index)
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
-        """Clips have some 40 small frames: decoding all of them takes less than seeking."""
+        """Decodes from the start: clips have about 40 small frames, so this is faster than seeking."""
         path = self.videos[index][0]
         video, wanted = cv2.VideoCapture(str(path)), set(frame_ids)
         found: dict[int, np.ndarray] = {}
@@ -55,7 +52,7 @@ class JhmdbClips(VideoDataset):
                 found[t] = cv2.cvtColor(frame, cv2.COLOR_BGR2RGB)
         return [found[t] for t in frame_ids]
 
-    def _read_track(self, index: int) -> Track:
+    def read_track(self, index: int) -> Track:
         path, labels = self.videos[index]
         video = cv2.VideoCapture(str(path))
         size = (video.get(cv2.CAP_PROP_FRAME_WIDTH), video.get(cv2.CAP_PROP_FRAME_HEIGHT))

@@ -1,16 +1,15 @@
 """LaSOT's training split: ``<class>/<class>-<n>/{img/00000001.jpg, groundtruth.txt, full_occlusion.txt, …}``."""
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb, usable_boxes
+from ltr.dataset.base import CachedTracks, DatasetNotFoundError, Track, read_rgb, usable_boxes
 
 
-class Lasot(VideoDataset):
-    """Sequences named in `sequences`, or in the file ``training_set.txt`` of LaSOT's toolkit, put into the root."""
+class Lasot(CachedTracks):
+    """The sequences named in `sequences`, or in LaSOT's file ``training_set.txt``, which must be copied to the root."""
 
     name = "lasot"
 
@@ -20,20 +19,18 @@ class Lasot(VideoDataset):
             listing = self.root / "training_set.txt"
             if not listing.is_file():
                 raise DatasetNotFoundError(
-                    f"{listing} is absent: copy it there from LaSOT's evaluation toolkit, so that none of the 280 test "
-                    "sequences is trained on"
+                    f"{listing} is missing: copy it there from LaSOT's evaluation toolkit, which keeps the 280 test "
+                    "sequences out of training"
                 )
             sequences = listing.read_text().split()
         if not sequences:
-            raise DatasetNotFoundError(f"no sequences of LaSOT named for {self.root}")
+            raise DatasetNotFoundError(f"the list of LaSOT sequences for {self.root} is empty")
         self.sequences = sequences
-        self._track = lru_cache(maxsize=2_000)(self._read_track)
+        super().__init__()
 
     def __len__(self) -> int:
         return len(self.sequences)
 
-    def track(self, index: int) -> Track:
-        return self._track(index)
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
         return [read_rgb(self._folder(index) / "img" / f"{t + 1:08d}.jpg") for t in frame_ids]
@@ -42,7 +39,7 @@ class Lasot(VideoDataset):
         name = self.sequences[index]
         return self.root / name.rsplit("-", 1)[0] / name
 
-    def _read_track(self, index: int) -> Track:
+    def read_track(self, index: int) -> Track:
         folder = self._folder(index)
         boxes = np.loadtxt(folder / "groundtruth.txt", delimiter=",", dtype=np.float32, ndmin=2)
         hidden = np.zeros(len(boxes), bool)

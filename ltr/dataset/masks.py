@@ -1,4 +1,4 @@
-"""Videos with a mask of the target in every frame, in the layout of DAVIS 2016."""
+"""Videos with a target mask for every frame, in the layout of DAVIS 2016."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -11,11 +11,11 @@ from ltr.dataset.stills import is_usable
 
 
 class MaskVideos(FrameFiles):
-    """``JPEGImages/480p/<video>/*.jpg`` and ``Annotations/480p/<video>/*.png``; the box bounds the mask.
+    """``JPEGImages/480p/<video>/*.jpg`` and ``Annotations/480p/<video>/*.png``; boxes are the masks' bounding boxes.
 
     Args:
-        root: folder with both.
-        without: names of videos to leave out.
+        root: folder that contains both.
+        without: names of videos to skip.
         only: names of the videos to use; all by default.
     """
 
@@ -28,7 +28,7 @@ class MaskVideos(FrameFiles):
         found = sorted(folder.name for folder in self.images.iterdir() if folder.is_dir())
         absent = sorted(set(only or []) - set(found))
         if absent:
-            raise DatasetNotFoundError(f"the videos {absent} are absent in {self.images}")
+            raise DatasetNotFoundError(f"the videos {absent} are missing from {self.images}")
         wanted = found if only is None else only
         self.videos = [name for name in wanted if name not in set(without or [])]
         super().__init__()
@@ -53,7 +53,7 @@ class MaskVideos(FrameFiles):
 
 
 def mask_box(mask: np.ndarray) -> np.ndarray:
-    """Bounding box [x, y, w, h] of the pixels that are not 0; NaN without any."""
+    """Bounding box [x, y, w, h] of the nonzero pixels; NaN if there are none."""
     rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
     if not len(rows):
         return np.full(4, np.nan)

@@ -1,4 +1,4 @@
-"""Named choices of real sequences: what to train on, what to leave out, what to validate on."""
+"""Named lists of real sequences for training, exclusion and validation."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -10,7 +10,7 @@ SPLITS = Path(__file__).parent / "splits"
 
 
 class Split(list):
-    """Names of sequences, with the pixel origin of those whose annotation does not count from 0."""
+    """Sequence names with the pixel origin of each annotation."""
 
     def __init__(self, origins: dict[str, int]) -> None:
         super().__init__(origins)
@@ -22,9 +22,9 @@ class Split(list):
 
 
 def read_split(name: str) -> Split:
-    """A split of this package (such as ``validation_a``), or any text file given by path.
+    """Reads a split of this package (such as ``validation_a``) or a text file given by its path.
 
-    Each line names a sequence; ``origin=1`` after the name says that its annotation counts pixels from 1.
+    Each line names a sequence; ``origin=1`` after the name means that its annotation counts pixels from 1.
     """
     path = Path(name) if name.endswith(".txt") else SPLITS / f"{name}.txt"
     if not path.is_file():

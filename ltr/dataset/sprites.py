@@ -1,7 +1,7 @@
 """Sprites (object-like pictures with alpha) and photographs: the raw material of the synthetic videos.
 
 A bank is a folder with ``sprites/*.png`` (RGBA) and ``photos/*.jpg``, made by ``python -m ltr.dataset.collect_sprites``
-from freely licensed packages. Without such a folder the bank draws both by itself: enough for tests and smoke runs.
+from freely licensed packages. Without a folder, the bank draws random shapes, which is enough for tests and smoke runs.
 """
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PHOTO_SIDE = 960  # pixels: longest side of a stored photograph
 
 
 class SpriteBank:
-    """Serves random sprites and photographs; files stay encoded in memory and are decoded when asked for.
+    """Serves random sprites and photographs; files are kept encoded in memory and decoded on request.
 
     `extra_photos` (for instance frames of real training sequences) join the bank's own photographs as backgrounds.
     """
 
     def __init__(self, folder: Path | None = None, extra_photos: Sequence[Path] = ()) -> None:
         self.folder = folder
-        self._sprites: list[list[bytes]] = []  # one list per kind of sprite, each kind drawn equally often
+        self._sprites: list[list[bytes]] = []  # one list per kind of sprite; kinds are drawn equally often
         self._photos = [path.read_bytes() for path in extra_photos]
         if folder is not None:
             kinds: dict[str, list[bytes]] = {}
@@ -41,7 +41,7 @@ class SpriteBank:
                 )
 
     def sprite(self, rng: np.random.Generator) -> np.ndarray:
-        """A random sprite (h, w, 4) uint8 RGBA, longest side SPRITE_SIDE, cut to its opaque part."""
+        """A random sprite (h, w, 4) uint8 RGBA, longest side SPRITE_SIDE, cropped to its opaque part."""
         if not self._sprites:
             return drawn_sprite(rng)
         kind = self._sprites[rng.integers(len(self._sprites))]
@@ -57,7 +57,7 @@ class SpriteBank:
 
 
 def blob_mask(rng: np.random.Generator, side: int = SPRITE_SIDE) -> np.ndarray:
-    """A random rounded silhouette, (h, w) uint8 in 0..255, cut to its extent."""
+    """A random rounded silhouette, (h, w) uint8 in 0..255, cropped to its extent."""
     angles = np.linspace(0, 2 * np.pi, 48, endpoint=False)
     radius = np.ones_like(angles)
     for wave in range(1, 6):

@@ -1,7 +1,7 @@
 """Annotated photographs as videos of one frame: sets in the layouts of Pascal VOC and CUB, and parts of their objects.
 
-A still teaches what published DiMP lets COCO teach: the same object in crops that are jittered, scaled and coloured
-independently. Objects that fill the picture, or are too small or too thin to show anything, are left out.
+They play the role of COCO in the published DiMP training: one object in independently jittered, scaled and coloured
+crops. Objects that fill the picture, or are too small or too thin, are skipped.
 """
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb
 
 MINIMUM_SIDE = 20.0  # pixels
-AREA_RANGE = (0.001, 0.3)  # of the image
+AREA_RANGE = (0.001, 0.3)  # fraction of the image
 MAXIMUM_ASPECT = 6.0
 
 
 def is_usable(box: np.ndarray, width: int, height: int, minimum_side: float = MINIMUM_SIDE) -> bool:
-    """Whether a box [x, y, w, h] of an image is worth training on."""
+    """Whether a box [x, y, w, h] has a size and shape worth training on."""
     w, h = box[2:]
     if not np.isfinite(box).all() or min(w, h) < minimum_side or max(w / h, h / w) > MAXIMUM_ASPECT:
         return False
@@ -28,7 +28,7 @@ def is_usable(box: np.ndarray, width: int, height: int, minimum_side: float = MI
 
 
 class StillObject(NamedTuple):
-    """One annotated object: its photograph, its box [x, y, w, h] and what it is."""
+    """One annotated object: its photograph, its box [x, y, w, h] and its class."""
 
     path: Path
     box: tuple[float, float, float, float]
@@ -36,15 +36,15 @@ class StillObject(NamedTuple):
 
 
 class Stills(VideoDataset):
-    """Objects in photographs: one file, one box and one kind each."""
+    """Objects in photographs."""
 
     is_video = False
 
     def __init__(self, name: str, objects: list[StillObject]) -> None:
         self.name = name
-        self.files = [found.path for found in objects]
-        self.boxes = np.array([found.box for found in objects], np.float32).reshape(-1, 4)
-        self.kinds = np.array([found.kind for found in objects], str)
+        self.files = [item.path for item in objects]
+        self.boxes = np.array([item.box for item in objects], np.float32).reshape(-1, 4)
+        self.kinds = np.array([item.kind for item in objects], str)
 
     def __len__(self) -> int:
         return len(self.files)
@@ -60,7 +60,7 @@ class Stills(VideoDataset):
         return read_rgb(self.files[int(rng.integers(len(self.files)))])
 
     def another_of_its_kind(self, index: int, rng: np.random.Generator) -> np.ndarray | None:
-        """The picture (h, w, 3) of another object of the same kind, from another photograph."""
+        """A picture (h, w, 3) of another object of the same class, from another photograph."""
         others = np.flatnonzero(self.kinds == self.kinds[index])
         for other in rng.choice(others, min(len(others), 5), replace=False):
             if self.files[other] != self.files[index]:
@@ -70,22 +70,23 @@ class Stills(VideoDataset):
 
 
 class VocStills(Stills):
-    """Objects of every pair of folders ``Annotations/*.xml`` and ``JPEGImages/*.jpg`` below `root`.
+    """Objects in all pairs of folders ``Annotations/*.xml`` and ``JPEGImages/*.jpg`` below `root`.
 
     Args:
-        root: folder of one or more sets in VOC's layout.
-        parts: use the annotated parts of persons (heads, hands, feet) instead of whole objects.
+        root: folder with one or more sets in VOC's layout.
+        parts: use the annotated parts of people (heads, hands, feet) instead of whole objects.
     """
 
     def __init__(self, root: Path, parts: bool = False) -> None:
         folders = [f for f in sorted(Path(root).glob("**/Annotations")) if (f.parent / "JPEGImages").is_dir()]
-        objects = [found for folder in folders for path in sorted(folder.glob("*.xml")) for found in _voc(path, parts)]
+        files = [path for folder in folders for path in sorted(folder.glob("*.xml"))]
+        objects = [item for path in files for item in _read_voc(path, parts)]
         if not objects:
-            raise DatasetNotFoundError(f"no usable objects in Annotations/*.xml with JPEGImages beside it below {root}")
+            raise DatasetNotFoundError(f"no usable objects in Annotations/*.xml next to JPEGImages below {root}")
         super().__init__("voc parts" if parts else "voc", objects)
 
 
-def _voc(path: Path, parts: bool) -> list[StillObject]:
+def _read_voc(path: Path, parts: bool) -> list[StillObject]:
     tree = ElementTree.parse(path).getroot()
     width, height = (int(float(tree.findtext(f"size/{side}") or 0)) for side in ("width", "height"))
     image = path.parent.parent / "JPEGImages" / f"{path.stem}.jpg"
@@ -97,19 +98,19 @@ def _voc(path: Path, parts: bool) -> list[StillObject]:
             continue
         for owner in node.iter("part") if parts else [node]:
             left, top, right, bottom = (float(owner.findtext(f"bndbox/{k}")) for k in ("xmin", "ymin", "xmax", "ymax"))
-            box = (left - 1, top - 1, right - left + 1, bottom - top + 1)  # VOC counts pixels from 1, ends included
+            box = (left - 1, top - 1, right - left + 1, bottom - top + 1)  # VOC counts from 1 and includes both ends
             if is_usable(np.array(box), width, height):
                 found.append(StillObject(image, box, owner.findtext("name") or "unknown"))
     return found
 
 
 class CubStills(Stills):
-    """Birds of Caltech-UCSD: ``images.txt``, ``bounding_boxes.txt`` and those of the ``images`` that are there."""
+    """Caltech-UCSD Birds: ``images.txt``, ``bounding_boxes.txt`` and ``images``; missing images are skipped."""
 
     def __init__(self, root: Path) -> None:
         root = Path(root)
         if not (root / "bounding_boxes.txt").is_file():
-            raise DatasetNotFoundError(f"{root / 'bounding_boxes.txt'} is absent: name the folder CUB_200_2011")
+            raise DatasetNotFoundError(f"{root / 'bounding_boxes.txt'} is missing: give the folder CUB_200_2011")
         files = dict(line.split() for line in (root / "images.txt").read_text().splitlines() if line.strip())
         objects = []
         for line in (root / "bounding_boxes.txt").read_text().splitlines():
@@ -123,11 +124,11 @@ class CubStills(Stills):
 
 
 class StillParts(VideoDataset):
-    """A random part of each object as the target, so that a network fits what was marked and not what looks whole.
+    """A random part of each object as the target, so that a network learns to fit the marked region, not whole objects.
 
     Args:
         stills: source of objects.
-        share: range of the part's width and height, in those of the object.
+        share: range of the part's width and height as a fraction of the object's.
     """
 
     is_video = False

@@ -1,7 +1,7 @@
-"""Synthetic videos: sprites that move, turn, deform and hide on photographs, with exact boxes.
+"""Synthetic videos: sprites that move, turn, deform and occlude each other on photographs, with exact boxes.
 
-Video `index` of a dataset with seed `seed` is always the same video. Only the frames asked for are drawn; boxes come
-from the sprite's outline, so a track costs no drawing.
+Video `index` of a dataset with seed `seed` is always the same. Only requested frames are drawn; boxes come from the
+sprite's outline, so reading a track draws nothing.
 """
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Layer:
     sprite: np.ndarray  # (h, w, 4) uint8 RGBA
     outline: np.ndarray  # (points, 2) float: the silhouette's contour in sprite pixels
     poses: Poses
-    blur: float  # length of motion blur per pixel of motion
+    blur: float  # pixels of motion blur per pixel of motion
     gain: np.ndarray  # (frames,) brightness factor
 
     def box(self, t: int) -> np.ndarray:
-        """Tight box [x, y, w, h] of the whole silhouette in frame t, hidden or not."""
+        """Tight box [x, y, w, h] of the whole silhouette in frame t, including hidden parts."""
         matrix = self.poses.matrix(t, self.sprite.shape)
         points = self.poses.deform_points(self.outline, t, self.sprite.shape) @ matrix[:, :2].T + matrix[:, 2]
         low, high = points.min(axis=0), points.max(axis=0)
@@ -42,12 +42,12 @@ class Scene:
 
     size: tuple[int, int]  # (width, height)
     photo: np.ndarray
-    camera: np.ndarray  # (frames, 4): centre x, centre y (parts of the slack), log zoom, angle
-    layers: list[Layer]  # drawn in order
+    camera: np.ndarray  # (frames, 4): centre x, centre y (fractions of the slack), log zoom, angle
+    layers: list[Layer]  # in drawing order
     target: int  # index of the target in `layers`
-    gain: np.ndarray  # (frames,) brightness of the frame
-    noise: float  # deviation of pixel noise
-    softness: float  # deviation of the whole frame's blur, pixels
+    gain: np.ndarray  # (frames,) brightness factor of the frame
+    noise: float  # standard deviation of the pixel noise
+    softness: float  # standard deviation of the whole frame's blur, pixels
     jpeg_quality: int
     seed: int
 
@@ -84,7 +84,7 @@ class SyntheticVideos(VideoDataset):
 
     def _make_scene(self, index: int) -> Scene:
         if not 0 <= index < self.length:
-            raise IndexError(f"video {index} of {self.length}")
+            raise IndexError(f"no video {index}: there are {self.length}")
         rng = np.random.default_rng([self.seed, index])
         n = self.video_frames
         size = FRAME_SIZES[rng.integers(len(FRAME_SIZES))]
@@ -120,7 +120,7 @@ class SyntheticVideos(VideoDataset):
         )
 
     def _make_sprite(self, rng: np.random.Generator) -> np.ndarray:
-        """A sprite of the bank in other colours, or a silhouette filled with a piece of a photograph."""
+        """A recoloured sprite from the bank, or a silhouette filled with a piece of a photograph."""
         sprite = _recoloured(self.bank.sprite(rng), rng)
         if rng.random() < 0.4:
             mask = sprite[..., 3] if rng.random() < 0.6 else blob_mask(rng)
@@ -131,7 +131,7 @@ class SyntheticVideos(VideoDataset):
         return sprite[:, ::-1].copy() if rng.random() < 0.5 else sprite
 
     def _make_distractor(self, rng: np.random.Generator, frame_size: tuple[int, int], target: Layer) -> Layer:
-        """Another object; half of the time one that looks like the target."""
+        """Another object, which looks like the target half of the time."""
         layer = self._make_layer(rng, frame_size, float(target.poses.size.mean() * np.exp(rng.normal(0, 0.3))))
         if rng.random() < 0.5:
             layer.sprite = _recoloured(target.sprite, rng, 0.3) if rng.random() < 0.6 else target.sprite
@@ -168,7 +168,7 @@ def _photo_piece(photo: np.ndarray, shape: tuple[int, int], rng: np.random.Gener
 
 
 def _covered_part(box: np.ndarray, cover: np.ndarray) -> float:
-    """Part of `box` covered by `cover`, taking a silhouette to fill 70 % of its box."""
+    """Fraction of `box` covered by the box `cover`, assuming that a silhouette fills 70 % of its box."""
     low = np.maximum(box[:2], cover[:2])
     high = np.minimum(box[:2] + box[2:], cover[:2] + cover[2:])
     return 0.7 * float(np.clip(high - low, 0, None).prod() / max(box[2:].prod(), 1.0))
@@ -212,7 +212,7 @@ def draw_layer(frame: np.ndarray, layer: Layer, t: int) -> None:
         sprite = cv2.remap(sprite, *poses.undeform_grid(t, sprite.shape, margin), cv2.INTER_LINEAR, borderValue=0)
         matrix = np.hstack([matrix[:, :2], matrix[:, 2:] - matrix[:, :2] @ np.full((2, 1), margin)])
     shrink = float(np.sqrt(abs(np.linalg.det(matrix[:, :2]))))
-    if shrink < 0.6:  # the warp below is bilinear, so shrink by area first
+    if shrink < 0.6:  # the bilinear warp below would skip pixels: shrink by area first
         small = cv2.resize(sprite, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
         ratio = np.array([sprite.shape[1] / small.shape[1], sprite.shape[0] / small.shape[0]])
         offset = matrix[:, 2] + matrix[:, :2] @ ((ratio - 1) / 2)
@@ -227,7 +227,7 @@ def draw_layer(frame: np.ndarray, layer: Layer, t: int) -> None:
         return
     local = np.hstack([matrix[:, :2], (matrix[:, 2] - low)[:, None]])
     rgba = sprite.astype(np.float32)
-    rgba[..., :3] *= rgba[..., 3:] * (layer.gain[t] / 255)  # premultiplied, so that edges blend without a fringe
+    rgba[..., :3] *= rgba[..., 3:] * (layer.gain[t] / 255)  # premultiplied alpha, so that edges have no fringe
     rgba = cv2.warpAffine(rgba, local, tuple(int(v) for v in high - low), flags=cv2.INTER_LINEAR, borderValue=0)
     if blur_length >= 2:
         rgba = cv2.filter2D(rgba, -1, _line_kernel(motion, blur_length))

@@ -1,4 +1,4 @@
-"""How things move in the synthetic videos: smooth random paths, and the pose of a layer in a frame."""
+"""Motion in the synthetic videos: smooth random paths and the pose of a layer in each frame."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def smooth_path(rng: np.random.Generator, frames: int, spread: float, memory: float = 0.9) -> np.ndarray:
-    """A random path (frames,) that starts anywhere: the sum of a velocity with memory, scaled to deviation `spread`."""
+    """A random path (frames,), zero at a random frame: the sum of an AR(1) velocity, scaled to deviation `spread`."""
     velocity = np.empty(frames)
     current = rng.normal()
     for t in range(frames):
@@ -18,7 +18,7 @@ def smooth_path(rng: np.random.Generator, frames: int, spread: float, memory: fl
 
 
 def folded(path: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Reflects a path at both ends of an interval, so that it never leaves it."""
+    """Reflects a path at both ends of an interval to keep it inside."""
     period = 2 * (high - low)
     phase = np.mod(path - low, period)
     return low + np.minimum(phase, period - phase)
@@ -26,18 +26,18 @@ def folded(path: np.ndarray, low: float, high: float) -> np.ndarray:
 
 @dataclass(slots=True)
 class Poses:
-    """Where and how one sprite appears, one row per frame."""
+    """Position, size and shape of one sprite, one row per frame."""
 
     centre: np.ndarray  # (frames, 2) pixels in the frame
-    size: np.ndarray  # (frames,) pixels: side of the square that has the sprite's area
-    squeeze: np.ndarray  # (frames,) factor on the width: a turn out of the image plane
+    size: np.ndarray  # (frames,) pixels: side of the square with the sprite's area
+    squeeze: np.ndarray  # (frames,) factor on the width, for turns out of the image plane
     angle: np.ndarray  # (frames,) radians in the image plane
     wave: np.ndarray  # (frames, 2) phases of the two deformation waves
-    wave_height: float  # amplitude of the waves, as a part of the sprite's side
+    wave_height: float  # amplitude of the waves as a fraction of the sprite's side
 
     @classmethod
     def random(cls, rng: np.random.Generator, frames: int, frame_size: tuple[int, int], size: float) -> Poses:
-        """Draws a motion: some targets hardly move, some jump across the frame; likewise for scale and rotation."""
+        """Draws a motion; speed, growth and rotation range from almost none to jumps across the frame."""
         width, height = frame_size
         speed = rng.choice([0.3, 1.0, 2.5], p=[0.3, 0.45, 0.25]) * size
         memory = rng.choice([0.5, 0.9, 0.97])
@@ -70,14 +70,14 @@ class Poses:
         return np.hstack([linear, offset[:, None]])
 
     def deform_points(self, points: np.ndarray, t: int, sprite_shape: tuple[int, ...]) -> np.ndarray:
-        """Moves points (n, 2) of the sprite by the two waves: first x by a wave along y, then y by a wave along x."""
+        """Deforms points (n, 2) of the sprite: first x by a wave along y, then y by a wave along x."""
         height, width = sprite_shape[:2]
         x = points[:, 0] + self.wave_height * width * np.sin(2 * np.pi * points[:, 1] / height + self.wave[t, 0])
         y = points[:, 1] + self.wave_height * height * np.sin(2 * np.pi * x / width + self.wave[t, 1])
         return np.stack([x, y], axis=1)
 
     def undeform_grid(self, t: int, sprite_shape: tuple[int, ...], margin: int) -> tuple[np.ndarray, np.ndarray]:
-        """Where each pixel of the deformed sprite (with a margin around) comes from: maps for cv2.remap."""
+        """Source coordinates of each pixel of the deformed sprite, with a margin around it: maps for cv2.remap."""
         height, width = sprite_shape[:2]
         y, x = np.mgrid[-margin : height + margin, -margin : width + margin].astype(np.float32)
         y = y - self.wave_height * height * np.sin(2 * np.pi * x / width + self.wave[t, 1])

@@ -1,15 +1,14 @@
 """TrackingNet's training parts: ``TRAIN_<n>/{anno/<video>.txt, frames/<video>/0.jpg}``."""
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb, usable_boxes
+from ltr.dataset.base import CachedTracks, DatasetNotFoundError, Track, read_rgb, usable_boxes
 
 
-class TrackingNet(VideoDataset):
+class TrackingNet(CachedTracks):
     """Videos of the given parts; DiMP uses the first four."""
 
     name = "trackingnet"
@@ -23,19 +22,17 @@ class TrackingNet(VideoDataset):
         ]
         if not self.videos:
             raise DatasetNotFoundError(f"no TRAIN_<n>/anno/*.txt below {self.root} for the parts {parts}")
-        self._track = lru_cache(maxsize=20_000)(self._read_track)
+        super().__init__()
 
     def __len__(self) -> int:
         return len(self.videos)
 
-    def track(self, index: int) -> Track:
-        return self._track(index)
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
         part, video = self.videos[index]
         return [read_rgb(self.root / part / "frames" / video / f"{t}.jpg") for t in frame_ids]
 
-    def _read_track(self, index: int) -> Track:
+    def read_track(self, index: int) -> Track:
         part, video = self.videos[index]
         boxes = np.loadtxt(self.root / part / "anno" / f"{video}.txt", delimiter=",", dtype=np.float32, ndmin=2)
         return Track(boxes, usable_boxes(boxes))

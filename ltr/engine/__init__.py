@@ -1,8 +1,8 @@
 """Engines that compute the frozen parts of a network: ``torch``, the reference, and ``onnxruntime``, faster on CPUs.
 
-A network that can run on another engine has ``frozen_part()``, a module whose outputs depend on the images alone, and
-calls ``network.engine`` instead of it where one is attached. A graph is written from the loaded network in memory,
-in 0.06 s (ResNet-50: 0.5 s), so no file has to be made, found or kept up to date.
+A network that supports other engines has ``frozen_part()``, a module whose outputs depend only on the images, and calls
+``network.engine`` instead if one is attached. The ONNX graph is built from the loaded network in memory in 0.06 s
+(ResNet-50: 0.5 s), so there are no files to create, find or keep up to date.
 """
 from __future__ import annotations
 
@@ -18,24 +18,23 @@ from ltr.models.bbreg import TargetIoU
 
 CPU = torch.device("cpu")
 ENGINES = ("auto", "torch", "onnxruntime")
-PROVIDERS = {  # of ONNX Runtime by torch's device, and the package that has it
+PROVIDERS = {  # torch's device: ONNX Runtime's provider and the package that contains it
     "cpu": ("CPUExecutionProvider", "onnxruntime"),
     "cuda": ("CUDAExecutionProvider", "onnxruntime-gpu"),
     "mps": ("CoreMLExecutionProvider", "onnxruntime"),
 }
-PROBE_SIDE = 64  # pixels of the image on which a new engine is compared with torch
-PROBE_TOLERANCE = 1e-3  # of the largest value of each output; rounding stays below 1e-4
+PROBE_SIDE = 64  # side in pixels of the image on which a new engine is compared with torch
+PROBE_TOLERANCE = 1e-3  # relative to the largest value of each output; rounding stays below 1e-4
 
 
 class EngineFallbackWarning(UserWarning):
-    """An engine cannot be used, so torch computes everything."""
+    """An engine cannot be used; torch replaces it."""
 
 
 def choose_engine(name: str, device: torch.device) -> str:
-    """The engine that ``name`` means on a device: "torch" or "onnxruntime". "auto" takes the latter on CPUs alone.
+    """Resolves ``name`` to "torch" or "onnxruntime" for a device; "auto" means the latter on CPUs only.
 
-    Raises:
-        UserError: if there is no such engine.
+    Falls back to torch with a warning if ONNX Runtime is unavailable. An unknown name raises a UserError.
     """
     if name not in ENGINES:
         raise UserError(f"engine {name!r} does not exist; use one of {', '.join(ENGINES)}")
@@ -50,33 +49,33 @@ def choose_engine(name: str, device: torch.device) -> str:
     provider, package = PROVIDERS.get(device.type, ("", ""))
     if provider not in onnxruntime.get_available_providers():
         where = f"; `pip install {package}`" if package else ""
-        _fall_back(f"has nothing installed for the device {device}{where}")
+        _fall_back(f"has no provider installed for the device {device}{where}")
         return "torch"
     return "onnxruntime"
 
 
 def attach_engine(network: nn.Module, name: str, device: torch.device, threads: int) -> str:
-    """Lets an engine compute a network's frozen part from now on.
+    """Attaches an engine to compute a network's frozen part.
 
     Args:
-        network: made by :func:`ltr.models.inference.prepare_for_inference`, with a ``frozen_part()``.
+        network: result of :func:`ltr.models.inference.prepare_for_inference`, with a ``frozen_part()``.
         name: one of :data:`ENGINES`.
         device: of the network.
-        threads: most threads that the engine may use; how many it uses changes no result.
+        threads: maximal number of threads of the engine; results do not depend on it.
 
     Returns:
-        The engine that runs: "torch" where the one asked for cannot.
+        The engine in use: "torch" if the requested one is unavailable.
     """
     network.engine = None
     if choose_engine(name, device) == "torch":
         return "torch"
     try:
         engine = OnnxEngine(network, threads, device)
-        _compare(network, engine, device)
+        _compare_with_torch(network, engine, device)
     except UntranslatableError as error:
         _fall_back(f"has no translation of this network's {error}")
         return "torch"
-    except Exception as error:  # whatever goes wrong in there, torch can do the work
+    except Exception as error:  # whatever goes wrong in ONNX Runtime, torch still works
         _fall_back(f"failed ({type(error).__name__}: {error})")
         return "torch"
     network.engine = engine
@@ -84,15 +83,15 @@ def attach_engine(network: nn.Module, name: str, device: torch.device, threads: 
 
 
 class OnnxEngine:
-    """ONNX Runtime on a network's frozen parts.
+    """Runs a network's frozen parts on ONNX Runtime.
 
     Attributes:
-        box_head: the IoU-Net on ONNX Runtime; None where that is not the CPU's, and torch keeps it: its steps are too
-            short for data to go to and fro.
+        box_head: the IoU-Net on ONNX Runtime; None on devices other than the CPU, where torch keeps it, because its
+            steps are too short to pay for copying data back and forth.
 
     Args:
         network: see :func:`attach_engine`.
-        threads: most threads to use.
+        threads: maximal number of threads.
         device: of the network.
     """
 
@@ -111,14 +110,14 @@ class OnnxEngine:
 
 
 def frozen_graph(network: nn.Module, part: nn.Module | None = None) -> bytes:
-    """The content of an ONNX file: input ``images`` (batch, 3, height, width), one output for each map.
+    """Content of an ONNX file with the input ``images`` (batch, 3, height, width) and one output per map.
 
     Args:
         network: with a ``frozen_part()``.
-        part: what to write instead of that; with ``outputs``, channels by name.
+        part: module to write instead of the frozen part; its ``outputs`` are channels by name.
 
     Raises:
-        UntranslatableError: if the network does something that has no translation.
+        UntranslatableError: if the network uses an operation without a translation.
     """
     part = part or network.frozen_part()
     file = GraphFile(type(network).__name__)
@@ -130,17 +129,17 @@ def frozen_graph(network: nn.Module, part: nn.Module | None = None) -> bytes:
 
 
 @torch.no_grad()
-def _compare(network: nn.Module, engine: OnnxEngine, device: torch.device) -> None:
-    """Raises where an engine does not compute what torch does."""
+def _compare_with_torch(network: nn.Module, engine: OnnxEngine, device: torch.device) -> None:
+    """Raises an ArithmeticError if an engine's results differ from torch's."""
     generator = torch.Generator().manual_seed(0)
     images = (torch.rand(1, 3, PROBE_SIDE, PROBE_SIDE, generator=generator) * 4 - 2).to(device)
     part, found = network.frozen_part(), engine(images)
-    for (name, each), expected in zip(found.items(), part(images), strict=True):
-        _check(f"output '{name}'", each, expected)
+    for (name, output), expected in zip(found.items(), part(images), strict=True):
+        _check(f"output '{name}'", output, expected)
     box = torch.tensor([[0.3, 0.2, 0.4, 0.5]]) * PROBE_SIDE
     modulation = network.bb_regressor.modulation(found, box.to(device))
-    values = [TargetIoU(network.bb_regressor, modulation, head).at(found) for head in (engine.box_head, None)]
-    for name, *both in zip(("value", "gradient"), *(each.iou_and_gradient(box) for each in values), strict=True):
+    predictors = [TargetIoU(network.bb_regressor, modulation, head).at(found) for head in (engine.box_head, None)]
+    for name, *both in zip(("value", "gradient"), *(each.iou_and_gradient(box) for each in predictors), strict=True):
         _check(f"a box's {name}", *both)
 
 
@@ -151,4 +150,4 @@ def _check(what: str, found: Tensor, expected: Tensor) -> None:
 
 
 def _fall_back(reason: str) -> None:
-    warnings.warn(f"engine onnxruntime {reason}: torch computes everything", EngineFallbackWarning, stacklevel=3)
+    warnings.warn(f"engine onnxruntime {reason}: using torch instead", EngineFallbackWarning, stacklevel=3)

@@ -1,7 +1,7 @@
-"""ONNX Runtime for the IoU-Net: its convolutions on a part of the maps, and boxes' values with their gradients.
+"""The IoU-Net on ONNX Runtime: its convolutions on a window of the maps, and values of boxes with their gradients.
 
-The gradient is written into the graph: it is the same handful of matrix products read backwards, see
-:class:`ltr.models.bbreg.box_head.TorchBoxHead`. As constants the layers' weights are laid out for the processor once.
+The gradient is part of the graph: the transposes of a few matrix products, see
+:class:`ltr.models.bbreg.box_head.TorchBoxHead`. Weights are constants, so ONNX Runtime packs them only once.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OnnxBoxHead:
 
     Args:
         network: in eval mode.
-        threads: most threads to use.
+        threads: maximal number of threads.
     """
 
     dtype = np.dtype(np.float32)
@@ -35,7 +35,7 @@ class OnnxBoxHead:
         self.climber = OnnxClimb(network, threads)
 
     def maps(self, crops: Sequence[LocalCrop], factors: Sequence[Tensor]) -> list[np.ndarray]:
-        """The test branch's output times the target's factors, (rows, columns * C) of each level."""
+        """The test branch's output times the target's channel factors, (rows, columns * C) for each level."""
         inputs = {}
         for level, crop, factor in zip(LEVEL_NAMES, crops, factors, strict=True):
             inputs[level] = crop.features.contiguous().numpy()
@@ -48,7 +48,7 @@ class OnnxBoxHead:
     def values(
         self, maps: Sequence[np.ndarray], weights: Sequence[LevelWeights]
     ) -> tuple[np.ndarray, list[LevelGradient]]:
-        """Values (N,) of boxes, and their gradients in the vertical and horizontal weights of each level."""
+        """Values (N,) of boxes, and their gradients with respect to each level's vertical and horizontal weights."""
         inputs = {}
         for level, local, (vertical, horizontal) in zip(LEVEL_NAMES, maps, weights, strict=True):
             inputs[f"{level}_map"] = local
@@ -59,11 +59,11 @@ class OnnxBoxHead:
 
 
 def map_graph(network: IoUNet) -> bytes:
-    """The content of an ONNX file: the IoU-Net's test branch on a part of each level's map.
+    """Content of an ONNX file: the IoU-Net's test branch on a window of each level's map.
 
-    Inputs are ``fine`` and ``coarse`` (1, C, rows, columns) and, for each, the target's factors (``fine_factors``) and
-    how many zeros belong around the input of the first and of the second convolution (``fine_margins1`` …, as ONNX's
-    Pad takes them). Outputs (1, rows, columns, channels).
+    Inputs are ``fine`` and ``coarse`` (1, C, rows, columns) and, for each, the target's channel factors
+    (``fine_factors``) and the zero padding of the inputs of both convolutions (``fine_margins1`` and ``2``, in the
+    format of ONNX's Pad). Outputs are (1, rows, columns, channels).
     """
     file = GraphFile("BoxBranches")
     blocks = ((network.conv3_1t, network.conv3_2t), (network.conv4_1t, network.conv4_2t))
@@ -81,10 +81,10 @@ def map_graph(network: IoUNet) -> bytes:
 
 
 def value_graph(network: IoUNet) -> bytes:
-    """The content of an ONNX file: values of boxes and their gradients in the boxes' bin weights.
+    """Content of an ONNX file: values of boxes and their gradients with respect to the boxes' bin weights.
 
-    Inputs, for each level: ``fine_map`` (rows, columns * C), ``fine_vertical`` (N, bins, rows) and ``fine_horizontal``
-    (N, 1, bins, columns). Outputs: ``value`` (N, 1), and for each level the gradients in both weights (N, bins, cells).
+    Inputs per level: ``fine_map`` (rows, columns * C), ``fine_vertical`` (N, bins, rows) and ``fine_horizontal``
+    (N, 1, bins, columns). Outputs: ``value`` (N, 1), and per level the gradients for both weights (N, bins, cells).
     """
     file = GraphFile("BoxValues")
     value = file.constant(network.iou_predictor.bias.detach().numpy())

@@ -1,4 +1,4 @@
-"""The part of an IoU-Net that both a single step of refinement and a whole one consist of."""
+"""The part of an IoU-Net's graph that single refinement steps and the whole refinement share."""
 from __future__ import annotations
 
 import numpy as np
@@ -12,7 +12,7 @@ LEVEL_NAMES = ("fine", "coarse")
 def add_level(
     file: GraphFile, layer: FoldedLinear, cells: str, vertical: str, horizontal: str
 ) -> tuple[str, str, str]:
-    """A level's part of the values (N, 1), and the gradients in its vertical and horizontal weights."""
+    """A level's contribution to the values (N, 1), and the gradients of its vertical and horizontal weights."""
     bins, channels = layer.bins, layer.channels
     by_box = file.constant(np.array([-1, bins, bins, channels]))
     flat = file.constant(np.array([-1, bins * bins * channels]))
@@ -25,7 +25,7 @@ def add_level(
     value = file.node("MatMul", file.node("Relu", sums), file.constant(last[:, None]))
 
     active = file.node("Cast", file.node("Greater", sums, file.constant(np.float32(0))), to=1)
-    # The last layer's weights are multiplied to the rows of the one before it, once.
+    # The rows of the linear layer are multiplied by the last layer's weights when the graph is built.
     back = file.node("MatMul", active, file.constant(last[:, None] * weight))
     back = file.node("Reshape", back, by_box)  # (N, vertical bins, horizontal bins, C)
     swapped = file.node("Transpose", partial, perm=[0, 1, 3, 2])

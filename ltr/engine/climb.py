@@ -1,9 +1,9 @@
-"""A whole refinement as one graph: boxes climb all their steps without coming back to Python.
+"""A whole box refinement as one graph: all steps of gradient ascent run without returning to Python.
 
-A step is :class:`~ltr.models.bbreg.bin_weights.BinWeights` and :class:`~ltr.engine.box_head.OnnxBoxHead` in one. The
-ends of all bins of a box, in cells, are linear in its coordinates, so one matrix product gives them, and its transpose
-brings the gradient back. With a bin from l to u, the hat function h and twice its integral I, a cell's weight is
-``(I(u) - I(l)) / (2 (u - l))``, its derivative in u ``(h(u) - weight) / (u - l)``, in l the same with h(l), negated.
+A step combines :class:`~ltr.models.bbreg.bin_weights.BinWeights` and :class:`~ltr.engine.box_head.OnnxBoxHead`. The
+ends of all bins of a box, in cells, are linear in its coordinates: one matrix product computes them, and its transpose
+maps the gradient back. For a bin from l to u, with the hat function h and twice its integral I, a cell's weight is
+``(I(u) - I(l)) / (2 (u - l))``; its derivative in u is ``(h(u) - weight) / (u - l)``, in l the same with h(l), negated.
 """
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from ltr.models.bbreg import IoUNet
 from ltr.models.bbreg.bin_weights import LEVELS, Window
 from ltr.models.bbreg.box_head import Ascent, folded_linears
 
-BINS = [bins for bins, _ in LEVELS for _ in range(2)]  # vertical and horizontal of each level, in this order
+BINS = [bins for bins, _ in LEVELS for _ in range(2)]  # vertical and horizontal bins of each level
 TOTAL = sum(BINS)
-CORNERS = {  # of a box by its coordinates in a space
+CORNERS = {  # for each space, the matrix from a box's coordinates to its corners
     "default": np.array([[1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 1]]),
     "edges": np.eye(4),
 }
 SIZES = np.array([[-1, 0], [0, -1], [1, 0], [0, 1]])  # width and height from corners
-LEAST_BOXES = 2  # in a part that a thread computes: a single one would be rounded otherwise
+LEAST_BOXES = 2  # per thread: a single box would be rounded differently
 
 
 @cache
 def space_matrices(space: str) -> dict[str, np.ndarray]:
-    """Inputs of the graph that depend on the space alone; each is multiplied to coordinates (N, 4)."""
-    ends = np.zeros((4, 2, TOTAL))  # corners, lower and upper end
+    """The graph's inputs that depend only on the space: matrices by which coordinates (N, 4) are multiplied."""
+    ends = np.zeros((4, 2, TOTAL))  # from corners to lower and upper ends
     first = 0
     for bins, scale in LEVELS:
         for axis in (1, 0):
@@ -60,7 +60,7 @@ class OnnxClimb:
 
     Args:
         network: in eval mode.
-        threads: most threads to use; each takes some of the boxes.
+        threads: maximal number of threads, among which the boxes are divided.
     """
 
     spaces = frozenset(CORNERS)
@@ -89,7 +89,7 @@ class OnnxClimb:
 
 
 def window_inputs(windows: tuple[Window, Window]) -> dict[str, np.ndarray]:
-    """Inputs of the graph that depend on the windows."""
+    """The graph's inputs that depend on the windows."""
     sides = [side for window in windows for side in (window.rows, window.columns)]
     firsts = [first for window in windows for first in (window.top, window.left)]
     length = max(sides)
@@ -102,7 +102,7 @@ def window_inputs(windows: tuple[Window, Window]) -> dict[str, np.ndarray]:
 
 
 def climb_graph(network: IoUNet) -> bytes:
-    """The content of an ONNX file; its inputs are those that :meth:`OnnxClimb.__call__` gives, by name."""
+    """Content of an ONNX file whose inputs :meth:`OnnxClimb.__call__` provides by name."""
     file = GraphFile("BoxClimb")
     place = file.input("place", ("boxes", 4))
     file.input("lengths", (4,))
@@ -129,7 +129,7 @@ def climb_graph(network: IoUNet) -> bytes:
 
 
 def _step(network: IoUNet) -> GraphFile:
-    """One step: the loop's body."""
+    """The loop's body: one step of the ascent."""
     step = GraphFile("step")
     place = step.input("step_place", ("boxes", 4))
     lengths = step.input("step_lengths", (4,))
@@ -156,15 +156,15 @@ def _step(network: IoUNet) -> GraphFile:
 
 
 def _bin_weights(step: GraphFile, place: str) -> tuple[list[str], str, str]:
-    """The cells' weights (N, bins, cells) for each of BINS; in all bins' lower and upper ends the hats minus the
-    weights (N, 2, bins, cells); and half of one by the bins' widths (N, bins, 1).
+    """The cells' weights (N, bins, cells) for each of BINS; hats minus weights at the lower and upper ends of all bins
+    (N, 2, TOTAL, cells); and half the inverse of the bins' widths (N, TOTAL, 1).
     """
     ends = step.node("Gemm", place, "ends", "origin")
     ends = step.node("Reshape", ends, step.constant(np.array([0, 2, TOTAL, 1])))
     one = step.constant(np.float32(1))
     offset = step.node("Clip", step.node("Sub", ends, "cells"), step.constant(np.float32(-1)), one)
     hat = step.node("Sub", one, step.node("Abs", offset))
-    integral = step.node("Add", offset, step.node("Mul", offset, hat))  # twice that
+    integral = step.node("Add", offset, step.node("Mul", offset, hat))  # twice the hat's
     lower, upper = (step.node("Gather", integral, step.constant(np.array(end)), axis=1) for end in (0, 1))
     density = step.node("Reciprocal", step.node("MatMul", place, "double_widths"))
     density = step.node("Unsqueeze", density, step.constant(np.array([2])))
@@ -180,7 +180,7 @@ def _bin_weights(step: GraphFile, place: str) -> tuple[list[str], str, str]:
 
 
 def _place_gradient(step: GraphFile, gradients: list[str], slopes: str, density: str) -> str:
-    """The gradient (N, 4) in the coordinates from those in the weights of :func:`_bin_weights`."""
+    """Converts gradients with respect to the weights of :func:`_bin_weights` to gradients of the coordinates (N, 4)."""
     padded = [step.node("Pad", each, f"pads{number}") for number, each in enumerate(gradients)]
     whole = step.node("Mul", step.node("Concat", *padded, axis=1), density)
     whole = step.node("Unsqueeze", whole, step.constant(np.array([1])))  # (N, 1, TOTAL, cells)

@@ -1,6 +1,6 @@
-"""Graphs of what surrounds a DiMP network: cutting a patch, learning the first filter, scoring with it.
+"""Graphs for the steps around a DiMP network: preparing a patch, learning the first filter, scoring with it.
 
-With these a program in any language needs little more than the frames, see ``example_tracker.py``.
+With these, a tracker in any language needs only a little code; see ``example_tracker.py``.
 """
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ltr.models.tracking.dimpnet import DiMPNet
 
 
 class Graph(GraphFile):
-    """A graph with arithmetic on values and numbers."""
+    """A graph with arithmetic on named values and numbers."""
 
     def value(self, item: str | float | np.ndarray) -> str:
-        """A value's name; numbers become constants."""
+        """Returns the name of a value; numbers become constants."""
         return item if isinstance(item, str) else self.constant(np.asarray(item, np.float32))
 
     def add(self, *items: str | float | np.ndarray) -> str:
@@ -32,26 +32,29 @@ class Graph(GraphFile):
         return self._chain("Div", items)
 
     def squares(self, item: str) -> str:
-        """The sum of all squares, with a side of 1 for each dimension."""
+        """The sum of all squares; every dimension is kept with length 1."""
         return self.node("ReduceSumSquare", item, keepdims=1)
 
     def _chain(self, operator: str, items: tuple[str | float | np.ndarray, ...]) -> str:
-        first, *others = (self.value(item) for item in items)
+        result, *others = (self.value(item) for item in items)
         for other in others:
-            first = self.node(operator, first, other)
-        return first
+            result = self.node(operator, result, other)
+        return result
 
 
 def patch_graph() -> bytes:
-    """Input ``crop`` (rows, columns, 3), RGB bytes, and ``side`` (2,), rows and columns of the patch; output ``image``
-    (1, 3, rows, columns), resized and normalised."""
+    """Resizes and normalises a crop.
+
+    Inputs ``crop`` (rows, columns, 3), RGB bytes, and ``side`` (2,), the patch's rows and columns; output ``image``
+    (1, 3, rows, columns).
+    """
     graph = Graph("Patch")
     crop, side = graph.input("crop", ("rows", "columns", 3), np.uint8), graph.input("side", (2,), np.int64)
     planes = graph.node("Unsqueeze", crop, graph.constant(np.array([0])))
     planes = graph.node("Transpose", graph.node("Cast", planes, to=1), perm=[0, 3, 1, 2])
     sizes = graph.node("Concat", graph.constant(np.array([1, 3])), side, axis=0)
     resized = graph.node("Resize", planes, "", "", sizes, mode="linear")
-    mean, deviation = (255 * np.array(each).reshape(1, 3, 1, 1) for each in (imagenet.MEAN, imagenet.STD))
+    mean, deviation = (255 * np.array(values).reshape(1, 3, 1, 1) for values in (imagenet.MEAN, imagenet.STD))
     image = graph.over(graph.minus(resized, mean), deviation)
     graph.output("image", image, (1, 3, "height", "width"))
     return graph.to_bytes()
@@ -68,7 +71,7 @@ def score_graph(network: DiMPNet) -> bytes:
 
 
 def learning_graph(network: DiMPNet, steps: int, cells: int) -> bytes:
-    """The first filter: pooled from the target, improved by steepest descent on DiMP's loss.
+    """Learns the first filter: pooled from the target, then improved by steepest descent on DiMP's loss.
 
     Inputs ``features`` and ``initial`` (1, C, h, w) of a patch of ``cells`` x ``cells``, and the target's ``centre``
     (2,) and ``size`` (2,), y before x, in pixels of the patch; output ``filter`` (1, C, k, k).
@@ -106,7 +109,7 @@ def _channels(network: DiMPNet) -> int:
 
 
 def _pool(graph: Graph, maps: str, centre: str, size: str, bins: int, cells: int) -> str:
-    """Precise RoI pooling of one box, see :mod:`ltr.ops.precise_roi_pool`: ``V maps H^T``."""
+    """Precise RoI pooling of one box as ``V maps H^T``, see :mod:`ltr.ops.precise_roi_pool`."""
     column = graph.constant(np.array([1]))
     start, extent = (
         graph.node("Unsqueeze", each, column) for each in (graph.minus(centre, graph.over(size, 2.0)), size)
@@ -123,7 +126,7 @@ def _pool(graph: Graph, maps: str, centre: str, size: str, bins: int, cells: int
 
 
 def _objective_maps(graph: Graph, network: DiMPNet, centre: str, length: int) -> list[str]:
-    """Label, mask and weight (length, length) by the distance to the target's centre."""
+    """Label, mask and weight (length, length) as functions of the distance to the target's centre."""
     optimizer = network.classifier.filter_optimizer
     layers = (optimizer.label_map_predictor, optimizer.target_mask_predictor[0], optimizer.spatial_weight_predictor)
     tables = np.stack([layer.weight.detach().flatten().numpy() for layer in layers], axis=1)  # (bins, 3)

@@ -1,9 +1,9 @@
-"""Tracks a video with numpy and onnxruntime alone, on what `pytracking export` wrote beside this file.
+"""Tracks a video with only numpy and onnxruntime, using the files that `pytracking export` wrote next to this one.
 
     ffmpeg -v error -i VIDEO -f rawvideo -pix_fmt rgb24 - | python track.py WIDTH HEIGHT X Y W H
 
-prints a line x, y, w, h for each frame. It learns on the first frame and follows position and scale from there; what
-the full tracker does besides (augmentation, online learning, box refinement, doubting low peaks) is left out.
+prints a line x, y, w, h per frame. It learns on the first frame and then follows position and scale, without the full
+tracker's augmentation, online learning, box refinement and treatment of uncertain peaks.
 """
 import sys
 from pathlib import Path
@@ -52,8 +52,8 @@ class Tracker:
         return [*(self.pos - (self.size - 1) / 2)[::-1], *self.size[::-1]]
 
     def cut(self, image, centre, scale, side):
-        """A patch for the network, where its middle is, and image pixels for each of its pixels; edges are repeated."""
-        step = max(round(0.8 * float(scale)), 1)  # large targets: whole pixels are averaged first
+        """A patch for the network (edges are repeated), its centre in the image, and image pixels per patch pixel."""
+        step = max(round(0.8 * float(scale)), 1)  # large targets: average blocks of pixels first
         length = step * max(round(float(np.float32(scale) * np.float32(side)) / step), 2)
         first = np.round(centre + 0.5 - length / 2).astype(int)
         rows, columns = (np.clip(np.arange(at, at + length), 0, image.shape[a] - 1) for a, at in enumerate(first))
@@ -65,7 +65,7 @@ class Tracker:
 
 
 def top(line, index, limit=0.5):
-    """Where the parabola through a value and its neighbours is highest."""
+    """Position of the maximum of the parabola through a value and its neighbours."""
     if not 0 < index < len(line) - 1:
         return index
     before, here, after = (float(value) for value in line[index - 1 : index + 2])

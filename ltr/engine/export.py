@@ -1,4 +1,4 @@
-"""A DiMP network as ONNX files for other programs and devices."""
+"""Exports a DiMP network as ONNX files for other programs and devices."""
 from __future__ import annotations
 
 import io
@@ -21,28 +21,28 @@ from ltr.models.tracking.dimpnet import DiMPNet, FrozenFeatures
 EXAMPLE = Path(__file__).with_name("example_tracker.py")
 README = """# {name} as ONNX
 
-- `patch.onnx`: `crop` (rows, columns, 3), RGB bytes, and the `side` (2,) wanted, to `image` (1, 3, rows, columns),
-  resized and normalised.
-- `features.onnx`: `images` (n, 3, h, w) to {maps}, the features that the target's filter acts on (`classification`) and
-  the map that its first guess is pooled from (`initial`).
-- `learn.onnx`: `features`, `initial` and the target's `centre` and `size` (y, x, pixels of the patch) to the `filter`
-  after {steps} steps on the learned loss, for patches of {side} x {side} pixels.
-- `scores.onnx`: `features` and `filter` to `scores`.
-- `boxes.onnx`: the IoU-Net's convolutions on a part of `layer2` and `layer3` (inputs `fine`, `coarse`; the margins say
-  how many zeros belong around each convolution's input, as ONNX's Pad takes them; the target's factors are multiplied
-  to the result).
+- `patch.onnx`: resizes and normalises a `crop` (rows, columns, 3), RGB bytes, to the given `side` (2,); output `image`
+  (1, 3, rows, columns).
+- `features.onnx`: computes, from `images` (n, 3, h, w), {maps}, the features that the target's filter acts on
+  (`classification`) and the map from which the initial filter is pooled (`initial`).
+- `learn.onnx`: learns the `filter` from `features`, `initial` and the target's `centre` and `size` (y, x, pixels of the
+  patch) in {steps} steps on the learned loss, for patches of {side} x {side} pixels.
+- `scores.onnx`: computes `scores` from `features` and `filter`.
+- `boxes.onnx`: the IoU-Net's convolutions on windows of `layer2` and `layer3` (inputs `fine`, `coarse`). The margins
+  are the zero padding of each convolution's input in the format of ONNX's Pad; outputs are multiplied by the target's
+  factors.
 - `settings.npz`: the tracker's settings.
-- `track.py`: tracks a video with numpy and onnxruntime alone:
+- `track.py`: tracks a video with only numpy and onnxruntime:
 
       ffmpeg -v error -i VIDEO -f rawvideo -pix_fmt rgb24 - | python track.py WIDTH HEIGHT X Y W H
 
-Any number and size of images goes through `features.onnx` (sides in multiples of 16 pixels). Operator set 17: ONNX
-Runtime from 1.12 on, and converters for other runtimes. Weights are float32.
+`features.onnx` takes any number and size of images (sides in multiples of 16 pixels). Operator set 17: ONNX Runtime
+1.12 or later, and converters for other runtimes. Weights are float32.
 """
 
 
 class _WithInitial(nn.Module):
-    """The frozen part, and what the filter's first guess is pooled from."""
+    """The frozen part, plus the map from which the initial filter is pooled."""
 
     def __init__(self, network: DiMPNet) -> None:
         super().__init__()
@@ -58,10 +58,10 @@ class _WithInitial(nn.Module):
 
 
 def load_for_export(path: Path) -> DiMPNet:
-    """The network of a checkpoint, its batch norms folded.
+    """Loads a checkpoint's network and folds its batch norms.
 
     Raises:
-        UserError: if it is not a DiMP network whose loss the example knows.
+        UserError: if it is not a DiMP network with DiMP's own loss, which `learning_graph` implements.
     """
     network = load_network(path)
     known = isinstance(network, DiMPNet) and isinstance(network.classifier.filter_optimizer, SteepestDescentOptimizer)
@@ -72,12 +72,12 @@ def load_for_export(path: Path) -> DiMPNet:
 
 
 def exported_files(name: str, network: DiMPNet, settings: dict[str, Any]) -> dict[str, bytes]:
-    """Contents of all files by name.
+    """Contents of all exported files by name.
 
     Args:
         name: of the network, for the README.
-        network: made by :func:`ltr.models.inference.prepare_for_inference`, on the CPU.
-        settings: of the tracker, numbers.
+        network: result of :func:`ltr.models.inference.prepare_for_inference`, on the CPU.
+        settings: numbers that the example tracker needs.
     """
     cells = settings["side"] // network.feature_stride
     archive = io.BytesIO()

@@ -1,7 +1,7 @@
-"""Writes ONNX files: the part of the format that convolutional networks need, without the ``onnx`` package.
+"""Writes ONNX files without the ``onnx`` package: the part of the format that convolutional networks need.
 
-An ONNX file is one protocol-buffers message. Field numbers below are those of ``onnx.proto3`` (IR version 8, operator
-set 17, which every ONNX Runtime since 1.12 reads).
+An ONNX file is one protocol-buffers message. Field numbers below come from ``onnx.proto3`` (IR version 8, operator
+set 17, which ONNX Runtime reads since 1.12).
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Attribute = float | int | str | Sequence[int]
 
 
 def varint(value: int) -> bytes:
-    """Seven bits per byte, the lowest first; the highest bit says that more follow."""
+    """Seven bits per byte, lowest first; the highest bit is set if more bytes follow."""
     value &= 2**64 - 1  # negative numbers as two's complement
     out = bytearray()
     while value > 127:
@@ -47,7 +47,7 @@ def _attribute(name: str, value: Attribute) -> bytes:
 
 
 class GraphFile:
-    """A graph under construction; values are referred to by name.
+    """A graph under construction, whose values are identified by name.
 
     Args:
         name: of the graph.
@@ -62,21 +62,21 @@ class GraphFile:
         self._count = 0
 
     def input(self, name: str, shape: Sequence[int | str], dtype: type = np.float32) -> str:
-        """An input of the graph; a side that is a word may be of any length."""
+        """Adds an input; dimensions given as words may have any length."""
         self._inputs.append(self._value(name, shape, dtype))
         return name
 
     def output(self, name: str, value: str, shape: Sequence[int | str], dtype: type = np.float32) -> None:
-        """Makes ``value`` an output of the graph called ``name``."""
+        """Makes ``value`` an output of the graph under the name ``name``."""
         self.rename(value, name)
         self._outputs.append(self._value(name, shape, dtype))
 
     def rename(self, value: str, name: str) -> None:
-        """Gives ``value`` another name."""
+        """Gives ``value`` an additional name."""
         self._add_node("Identity", [value], [name])
 
     def constant(self, array: np.ndarray) -> str:
-        """A constant of the graph."""
+        """Adds a constant and returns its name."""
         name = self._new_name("constant")
         array = np.array(array, order="C")  # keeps the shape () of a scalar
         content = b"".join(_number(1, side) for side in array.shape)
@@ -85,20 +85,20 @@ class GraphFile:
         return name
 
     def node(self, operator: str, *inputs: str, **attributes: Attribute) -> str:
-        """One operator of the standard set; the name of its (first) result. An input left out is ``""``."""
+        """Adds a standard operator and returns the name of its (first) result; omitted inputs are ``""``."""
         result = self._new_name(operator)
         encoded = (_message(5, _attribute(name, value)) for name, value in attributes.items())
         self._add_node(operator, inputs, [result], b"".join(encoded))
         return result
 
     def loop(self, count: str, body: GraphFile, *initial: str) -> list[str]:
-        """Runs ``body`` as often as the value ``count`` (an int64 scalar) says; its last results.
+        """Adds a loop and returns the names of its final results.
 
         Args:
-            count: how often.
-            body: a graph with an input and an output for each of ``initial``, in order; an output is the next round's
-                input. It may also use this graph's values. Its name tells its values from this graph's.
-            initial: values of the first round.
+            count: value with the number of rounds, an int64 scalar.
+            body: a graph with an input and an output for each of ``initial``, in order; outputs are the next round's
+                inputs. It may also use this graph's values, so its name must differ from this graph's.
+            initial: inputs of the first round.
         """
         number, more = body._new_name("round"), body._new_name("more")
         body._inputs[:0] = [body._value(number, (), np.int64), body._value(more, (), bool)]

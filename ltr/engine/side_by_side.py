@@ -1,4 +1,4 @@
-"""Computing side by side: where several threads of a program each run a session, one thread for each is fastest."""
+"""Marks threads that run sessions in parallel with others; a single thread per session is then fastest."""
 from __future__ import annotations
 
 import threading
@@ -10,7 +10,7 @@ _here = threading.local()
 
 @contextmanager
 def side_by_side() -> Iterator[None]:
-    """In this block and this thread, sessions use one thread; that changes no result."""
+    """Sessions run by this thread in this block use a single thread; results do not change."""
     before, _here.active = is_side_by_side(), True
     try:
         yield
@@ -19,5 +19,5 @@ def side_by_side() -> Iterator[None]:
 
 
 def is_side_by_side() -> bool:
-    """Whether this thread is in such a block."""
+    """Whether this thread is in a :func:`side_by_side` block."""
     return getattr(_here, "active", False)

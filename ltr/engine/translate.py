@@ -1,7 +1,7 @@
-"""From a network's modules to an ONNX graph.
+"""Translates a network's modules to an ONNX graph.
 
-``torch.fx`` records what a module does; each of the few operations that frozen networks consist of has a translation
-here. Anything else raises :class:`UntranslatableError`, and the caller stays with torch.
+``torch.fx`` records the operations of a module; the few that occur in frozen networks have a translation here. Anything
+else raises an :class:`UntranslatableError`, and the caller keeps using torch.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ltr.models.target_classifier.features import InstanceL2Norm
 
 
 class UntranslatableError(ValueError):
-    """A network does something that has no translation here."""
+    """A network uses an operation without a translation."""
 
 
 class _Tracer(fx.Tracer):
@@ -28,11 +28,11 @@ class _Tracer(fx.Tracer):
 
 
 class Translator:
-    """Adds what a module computes to a graph.
+    """Adds a module's computation to a graph.
 
     Args:
         file: the graph.
-        module: in eval mode, batch norms folded; its ``forward`` takes tensors and returns a tuple of them.
+        module: in eval mode with folded batch norms; its ``forward`` takes tensors and returns a tuple of tensors.
     """
 
     def __init__(self, file: GraphFile, module: nn.Module) -> None:
@@ -41,7 +41,7 @@ class Translator:
         self._constants: dict[int, str] = {}
 
     def run(self, *inputs: str) -> list[str]:
-        """Names of the results for the values ``inputs`` of the graph."""
+        """Applies the module to the values ``inputs`` of the graph and returns the names of its results."""
         waiting = list(inputs)
         values: dict[fx.Node, Any] = {}
         for node in _Tracer().trace(self.module).nodes:
@@ -74,7 +74,7 @@ class Translator:
         return translate(self, *arguments, **options)
 
     def constant(self, tensor: Tensor) -> str:
-        """A parameter as a constant of the graph, once."""
+        """A parameter as a constant of the graph; repeated calls return the same constant."""
         if id(tensor) not in self._constants:
             self._constants[id(tensor)] = self.file.constant(tensor.detach().cpu().contiguous().numpy())
         return self._constants[id(tensor)]
@@ -159,7 +159,7 @@ MODULES: dict[type, Callable[..., Any]] = {
     nn.MaxPool2d: _max_pool,
     InstanceL2Norm: _instance_norm,
 }
-# In-place operations stand beside the others: what they overwrite is never read again by a network that is frozen.
+# In-place operations are translated like the others: frozen networks never read overwritten values again.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     torch.conv2d.__name__: _conv_function,
     torch.clamp.__name__: lambda graph, x, low, high: graph.clip(x, low, high),

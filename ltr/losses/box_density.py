@@ -1,8 +1,8 @@
-"""Training of the IoU-Net as the energy of a conditional density of boxes (Danelljan et al., 2020).
+"""Trains the IoU-Net as the energy of a conditional density over boxes (Danelljan et al., 2020).
 
-The network's output f(y) for a box y stands for the density exp(f(y)) / Z. Its divergence from a narrow Gaussian around
-the true box is minimised, with Z and the mean over the Gaussian taken from the same random boxes. Boxes are measured
-in units of the true one: centre by width and height, sizes by their logarithms.
+The network's output f(y) for a box y defines the density exp(f(y)) / Z. Its divergence from a narrow Gaussian around
+the true box is minimised; Z and the mean over the Gaussian are estimated from the same random boxes. Distances are
+relative to the true box: centres in units of its width and height, sizes as logarithms of the ratio.
 """
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import math
 import torch
 from torch import Tensor
 
-DEVIATIONS = (0.05, 0.12, 0.35)  # of the mixture that boxes are drawn from, equal shares
-LABEL_DEVIATION = 0.05  # of the Gaussian around the true box
+DEVIATIONS = (0.05, 0.12, 0.35)  # standard deviations of the equally weighted mixture from which boxes are drawn
+LABEL_DEVIATION = 0.05  # standard deviation of the Gaussian around the true box
 
 
 def draw_boxes(truth: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """``count`` random boxes around each true one, xywh (..., 4).
+    """Draws ``count`` random boxes around each true box xywh (..., 4).
 
     Returns:
-        Boxes xywh (..., count, 4) and their distance from the truth in its units (..., count, 4).
+        Boxes xywh (..., count, 4) and their distances from the true box in its units (..., count, 4).
     """
     shape = (*truth.shape[:-1], count)
     deviations = torch.tensor(DEVIATIONS, device=truth.device)
@@ -31,17 +31,18 @@ def draw_boxes(truth: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def log_gaussian(distance: Tensor, deviation: float) -> Tensor:
-    """Logarithm of the Gaussian density (...) at (..., d)."""
+    """Logarithm (...) of an isotropic Gaussian density at ``distance`` (..., d) from its centre."""
     normaliser = distance.shape[-1] * math.log(deviation * math.sqrt(2 * math.pi))
     return -0.5 * (distance / deviation).square().sum(-1) - normaliser
 
 
 def density_loss(energy: Tensor, distance: Tensor) -> Tensor:
-    """Divergence of the predicted density from the label's, up to a constant; mean over the images.
+    """Divergence of the predicted density from the label density up to a constant, averaged over the images.
 
-    ``energy`` is the network's output (..., count), ``distance`` that of the boxes which :func:`draw_boxes` drew.
+    ``energy`` is the network's output (..., count) for boxes of :func:`draw_boxes`, ``distance`` their distances.
     """
-    drawn = torch.logsumexp(torch.stack([log_gaussian(distance, d) for d in DEVIATIONS]), 0) - math.log(len(DEVIATIONS))
-    log_normaliser = torch.logsumexp(energy - drawn, -1) - math.log(energy.shape[-1])
-    label_weight = torch.softmax(log_gaussian(distance, LABEL_DEVIATION) - drawn, -1)  # sums to 1: less noise
+    log_mixture = torch.stack([log_gaussian(distance, deviation) for deviation in DEVIATIONS]).logsumexp(0)
+    log_mixture = log_mixture - math.log(len(DEVIATIONS))  # density from which the boxes were drawn
+    log_normaliser = torch.logsumexp(energy - log_mixture, -1) - math.log(energy.shape[-1])
+    label_weight = torch.softmax(log_gaussian(distance, LABEL_DEVIATION) - log_mixture, -1)  # sums to 1: less noise
     return (log_normaliser - (label_weight * energy).sum(-1)).mean()

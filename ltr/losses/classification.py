@@ -6,9 +6,9 @@ from torch import Tensor
 
 
 def gaussian_labels(boxes: Tensor, score_side: int, feature_stride: int, sigma: float) -> Tensor:
-    """Score maps (..., score_side, score_side) as they should be for boxes xywh (..., 4): 1 at the target's centre.
+    """Target score maps (..., score_side, score_side) for boxes xywh (..., 4): Gaussians with value 1 at the centre.
 
-    ``sigma`` is the Gaussian's deviation in cells, ``feature_stride`` a cell's side in crop pixels.
+    ``sigma`` is the standard deviation in cells, ``feature_stride`` the side of a cell in crop pixels.
     """
     centre = (boxes[..., :2] + boxes[..., 2:] / 2) / feature_stride  # (..., 2) x, y
     cells = torch.arange(score_side, dtype=boxes.dtype, device=boxes.device)
@@ -18,11 +18,11 @@ def gaussian_labels(boxes: Tensor, score_side: int, feature_stride: int, sigma: 
 
 
 def hinged_square_loss(scores: Tensor, labels: Tensor, threshold: float = 0.05) -> Tensor:
-    """Squared error near the target; elsewhere (label below `threshold`) only positive scores are wrong.
+    """Squared error near the target; elsewhere (label below `threshold`) only positive scores are penalised.
 
-    The hinge lets the filter answer the background with any negative score, so its capacity is not spent on zeros.
+    The hinge allows any negative score on the background, so the filter spends no capacity on exact zeros.
     """
     background = labels < threshold
-    wanted = torch.where(background, torch.zeros_like(labels), labels)
-    answered = torch.where(background, scores.clamp(min=0), scores)
-    return (answered - wanted).square().mean()
+    expected = torch.where(background, torch.zeros_like(labels), labels)
+    hinged = torch.where(background, scores.clamp(min=0), scores)
+    return (hinged - expected).square().mean()

@@ -15,9 +15,9 @@ def binary_loss(target_scores: Tensor, background_scores: Tensor) -> Tensor:
 
 
 def instance_embedding_loss(scores_in_all_domains: Tensor, domain: int) -> Tensor:
-    """Makes a target's score highest in the branch of its own video, so that similar objects of other videos differ.
+    """Cross entropy that makes targets score highest in the branch of their own video, not in those of similar objects.
 
-    Scores are target logits of target boxes in every branch, (P, domains).
+    Scores are the target logits (P, domains) of target boxes in all branches.
     """
     wanted = torch.full((len(scores_in_all_domains),), domain, dtype=torch.long, device=scores_in_all_domains.device)
     return functional.cross_entropy(scores_in_all_domains, wanted)

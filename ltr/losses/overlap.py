@@ -1,4 +1,4 @@
-"""Proposals and targets of the IoU-Net."""
+"""Random proposals and the overlap loss for training the IoU-Net."""
 from __future__ import annotations
 
 import torch
@@ -6,13 +6,13 @@ from torch import Tensor
 
 from ltr.overlap import overlap
 
-PERTURBATIONS = (0.01, 0.05, 0.1, 0.2, 0.3)  # deviations of a proposal, in units of the box's size
-LEAST_OVERLAP = 0.1  # a proposal that overlaps less is drawn again
-TRIES = 10  # then the box itself is the proposal
+PERTURBATIONS = (0.01, 0.05, 0.1, 0.2, 0.3)  # standard deviations of proposals, in units of the box's size
+LEAST_OVERLAP = 0.1  # proposals that overlap less are drawn again
+TRIES = 10  # after which the box itself becomes the proposal
 
 
 def _box_noise(shape: torch.Size, device: torch.device) -> Tensor:
-    """Noise of centre and logarithmic size; for half of the boxes width and height err together, as a tracker's do."""
+    """Noise of centre and logarithmic size; in half of the boxes, width and height vary together, as in a tracker."""
     noise = torch.randn(shape, device=device)
     together = torch.rand(shape[:-1], device=device) < 0.5
     noise[..., 3] = torch.where(together, noise[..., 2] + 0.3 * noise[..., 3], noise[..., 3])
@@ -20,7 +20,7 @@ def _box_noise(shape: torch.Size, device: torch.device) -> Tensor:
 
 
 def sample_proposals(boxes: Tensor, count: int) -> Tensor:
-    """Random boxes (..., count, 4) around each box xywh (..., 4), from nearly right to hardly overlapping."""
+    """Draws boxes (..., count, 4) around each box xywh (..., 4), from almost exact to hardly overlapping."""
     truth = boxes[..., None, :].expand(*boxes.shape[:-1], count, 4)
     result, missing = truth.clone(), torch.ones(truth.shape[:-1], dtype=torch.bool, device=boxes.device)
     deviations = torch.tensor(PERTURBATIONS, device=boxes.device)
@@ -38,6 +38,6 @@ def sample_proposals(boxes: Tensor, count: int) -> Tensor:
 
 
 def overlap_loss(predicted: Tensor, proposals: Tensor, boxes: Tensor) -> Tensor:
-    """Squared error of overlaps (..., count), predicted as -1 … 1, of proposals (..., count, 4) with boxes (..., 4)."""
+    """Squared error of overlaps (..., count), predicted as -1 … 1, of proposals (..., count, 4) and boxes (..., 4)."""
     truth = 2 * overlap(proposals, boxes[..., None, :]) - 1
     return (predicted - truth).square().mean()

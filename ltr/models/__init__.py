@@ -1,1 +1,1 @@
-"""Networks. Parameter names follow the published checkpoints, so that those load name by name."""
+"""Networks. Parameter names follow the published checkpoints, which therefore load by name."""

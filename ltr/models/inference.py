@@ -1,4 +1,4 @@
-"""Making a trained network faster without changing what it computes."""
+"""Makes a trained network faster without changing its results."""
 from __future__ import annotations
 
 import torch
@@ -10,9 +10,9 @@ Norms = (nn.BatchNorm1d, nn.BatchNorm2d)
 
 @torch.no_grad()
 def fold_norm(layer: nn.Conv2d | nn.Linear, norm: nn.Module) -> tuple[Tensor, Tensor]:
-    """Weight and bias of one layer that does the work of a convolution (or linear layer) and the batch norm after it.
+    """Weight and bias of a single layer equivalent to a convolution or linear layer followed by a batch norm.
 
-    The layer is left as it is; the norm is used with its running statistics, or is an identity after folding.
+    The layer is not changed. The norm uses its running statistics; it may also be the identity that folding leaves.
     """
     weight = layer.weight.detach()
     bias = weight.new_zeros(len(weight)) if layer.bias is None else layer.bias.detach()
@@ -34,10 +34,10 @@ def _fold_children(module: nn.Module) -> None:
 
 
 def prepare_for_inference(network: nn.Module, *, channels_last: bool = True) -> nn.Module:
-    """Folds batch norms, freezes parameters, drops what no output needs and sets the memory layout; in place.
+    """Folds batch norms, freezes parameters, removes unused layers and sets the memory layout, all in place.
 
-    Afterwards the network can neither be trained nor give a state dict in the published form: use a fresh one for that.
-    CPUs and tensor cores prefer weights that are stored ``channels_last``.
+    Afterwards the network cannot be trained, and its state dict no longer has the published form. CPUs and tensor cores
+    are faster with ``channels_last`` weights.
     """
     if network.training:
         raise ValueError("prepare_for_inference folds batch norms, so the network must be in eval mode: call .eval()")

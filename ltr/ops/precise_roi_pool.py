@@ -2,8 +2,8 @@
 
 Bilinear interpolation is a sum of products of hat functions, ``f(y, x) = sum_kl F[k, l] hat(y - k) hat(x - l)``,
 so its integral over a rectangle separates. With ``A[i, k]`` the mean of ``hat(. - k)`` over the i-th vertical bin and
-``B[j, l]`` likewise for the horizontal ones, the pooled map is ``A F B^T``: two small matrix products for each box.
-The entries of A and B are smooth in the box's corners: autograd gives the gradient in boxes as well as in features.
+``B[j, l]`` likewise for the horizontal ones, the pooled map is ``A F B^T``: two small matrix products per box. A and B
+are smooth in the box's corners, so the result is differentiable in boxes as well as in features.
 """
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from torch import Tensor
 
 
 def integrated_hat_weights(start: Tensor, end: Tensor, bins: int, first: int, length: int) -> Tensor:
-    """Mean of ``length`` hat functions over each of ``bins`` equal parts of intervals, whose ends (...) are in cells.
+    """Means of ``length`` hat functions over each of ``bins`` equal parts of intervals whose ends (...) are in cells.
 
-    The hats are those of the cells from ``first`` on. Weights (..., bins, length) are zero where ``end <= start``.
+    The hats belong to the cells from ``first`` on. Weights (..., bins, length) are zero where ``end <= start``.
     """
     return _HatMeans.apply(start, end, bins, first, length)
 
@@ -22,9 +22,9 @@ def integrated_hat_weights(start: Tensor, end: Tensor, bins: int, first: int, le
 class _HatMeans(torch.autograd.Function):
     """:func:`integrated_hat_weights` with its derivative in closed form.
 
-    For a bin [a, a + s] the mean of the hat moves by (hat(a + s) - hat(a)) / s when the bin is shifted and by
-    (hat(a + s) - mean) / s when it is widened. Unlike the branches of the forward computation these are continuous, so
-    an edge that rounding puts on either side of a cell's centre gets the same gradient.
+    For a bin [a, a + s], the derivative of the hat's mean is (hat(a + s) - hat(a)) / s when the bin is shifted and
+    (hat(a + s) - mean) / s when it is widened. Unlike the branches of the forward computation, these are continuous, so
+    an edge near a cell's centre gets the same gradient whichever side it is rounded to.
     """
 
     @staticmethod
@@ -48,7 +48,7 @@ class _HatMeans(torch.autograd.Function):
 
 
 def _bins(start: Tensor, end: Tensor, bins: int, first: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Left edge of each bin seen from each hat (..., bins, length); the bins' width and its inverse (..., 1, 1)."""
+    """Left edge of each bin relative to each hat (..., bins, length); the bins' width and its inverse (..., 1, 1)."""
     step = ((end - start).clamp(min=0) / bins)[..., None, None]
     index = torch.arange(bins, dtype=start.dtype, device=start.device)[:, None]
     centres = torch.arange(first, first + length, dtype=start.dtype, device=start.device)
@@ -59,8 +59,8 @@ def _bins(start: Tensor, end: Tensor, bins: int, first: int, length: int) -> tup
 def _mass_on_flank(left: Tensor, step: Tensor, flank_start: float, *, rising: bool) -> Tensor:
     """Integral of one straight flank of the hat over the bin [left, left + step].
 
-    The midpoint rule is exact on a straight line. Lengths are written as ``step`` minus what sticks out (not as a
-    difference of edges), so a bin much smaller than a cell loses no digits in single precision.
+    The midpoint rule is exact on a straight line. Lengths are computed as ``step`` minus the parts outside the flank,
+    not as differences of edges, so bins much smaller than a cell lose no digits in single precision.
     """
     before = (flank_start - left).clamp(min=0)
     after = (left + step - (flank_start + 1)).clamp(min=0)
@@ -70,7 +70,7 @@ def _mass_on_flank(left: Tensor, step: Tensor, flank_start: float, *, rising: bo
 
 
 def _covered(start: Tensor, end: Tensor, length: int) -> tuple[int, int]:
-    """Cells (first, count) that hold everything the boxes touch; all of them where finding out would stall a GPU."""
+    """Cells (first, count) that the boxes touch; all cells on accelerators, where finding out would synchronise."""
     if start.device.type != "cpu" or not start.numel():
         return 0, length
     low, high = start.detach().min(), end.detach().max()
@@ -81,14 +81,19 @@ def _covered(start: Tensor, end: Tensor, length: int) -> tuple[int, int]:
     return first, last - first + 1
 
 
+def corners_from_xywh(boxes: Tensor) -> Tensor:
+    """Converts boxes ``x, y, w, h`` (..., 4) to corners ``x1, y1, x2, y2``."""
+    return torch.cat([boxes[..., :2], boxes[..., :2] + boxes[..., 2:]], -1)
+
+
 def pool_boxes(features: Tensor, boxes: Tensor, output_size: int | tuple[int, int], spatial_scale: float) -> Tensor:
     """Pools the same number of boxes from each image of a batch.
 
     Args:
-        features: maps (B, C, H, W); zero outside.
+        features: maps (B, C, H, W), taken as zero outside.
         boxes: corners ``x1, y1, x2, y2`` in image pixels (B, N, 4).
-        output_size: bins vertically and horizontally, or one number for both.
-        spatial_scale: cells for each image pixel, e.g. 1/16.
+        output_size: numbers of vertical and horizontal bins, or one number for both.
+        spatial_scale: cells per image pixel, e.g. 1/16.
 
     Returns:
         Bin means (B, N, C, rows, columns), differentiable in ``features`` and ``boxes``.
@@ -96,13 +101,13 @@ def pool_boxes(features: Tensor, boxes: Tensor, output_size: int | tuple[int, in
     rows, columns = (output_size, output_size) if isinstance(output_size, int) else output_size
     images, channels, height, width = features.shape
     count = boxes.shape[1]
-    precision = torch.promote_types(boxes.dtype, torch.float32)  # half-precision corners would move by whole pixels
+    precision = torch.promote_types(boxes.dtype, torch.float32)  # half precision would move corners by whole pixels
     x1, y1, x2, y2 = (boxes.to(precision) * spatial_scale).unbind(-1)  # (B, N) each
     empty = (x2 <= x1) | (y2 <= y1)
     top, visible_rows = _covered(y1, y2, height)
     left, visible_columns = _covered(x1, x2, width)
     vertical = integrated_hat_weights(y1, y2, rows, top, visible_rows)  # (B, N, rows, h)
-    vertical = vertical.masked_fill(empty[..., None, None], 0)  # one empty side empties the box: value and gradient 0
+    vertical = vertical.masked_fill(empty[..., None, None], 0)  # value and gradient are 0 if either side is empty
     horizontal = integrated_hat_weights(x1, x2, columns, left, visible_columns)  # (B, N, columns, w)
 
     window = features[:, :, top : top + visible_rows, left : left + visible_columns]

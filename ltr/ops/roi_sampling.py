@@ -1,10 +1,10 @@
-"""RT-MDNet's RoI sampling: a few interpolated points of each box instead of the mean over its bins.
+"""RT-MDNet's RoI sampling: a few interpolated points per box instead of means over its bins.
 
-In every variant a point is a weighted sum of a few cells, and the weights are products of a vertical and a horizontal
-factor. So a call is: taps along each axis, their products, one weighted gather from the feature map.
+In every variant, a point is a weighted sum of a few cells, and the weights are products of a vertical and a horizontal
+factor. A call computes taps along each axis, their products, and one weighted gather from the feature map.
 
-The geometry keeps the published operator's conventions, odd ones included, because trained weights rely on them: a
-box's extent is ``x2 - x1 + 1`` with the 1 in feature cells, and points at or beyond the map's end give zero.
+The geometry keeps the published operator's conventions, even odd ones, because trained weights rely on them: a box's
+extent is ``x2 - x1 + 1`` with the 1 in feature cells, and points at or beyond the map's end give zero.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _axis_taps(
 ) -> tuple[Tensor, Tensor]:
     """Cells and weights of ``points`` points from ``start`` to ``end`` (N,), along an axis of ``length`` cells."""
     extent = (end - start + 1).clamp(min=0)
-    spacing = extent / (points - 1 if kind == "plain" else points)  # plain reaches the box's end, the others do not
+    spacing = extent / (points - 1 if kind == "plain" else points)  # only "plain" reaches the box's end
     position = torch.arange(points, dtype=start.dtype, device=start.device) * spacing[:, None] + start[:, None]
     inside = (position >= 0) & (position < length)
     cell = torch.where(inside, position, 0).floor().clamp(max=length - 2)  # (N, points)
@@ -35,7 +35,7 @@ def _axis_taps(
     offset = steps if kind == "dense" else steps * stride[:, None]  # (T,) or (N, T)
     offset = offset.expand(len(start), -1)[:, None]  # (N, 1, T)
     distance = position[..., None] - cell[..., None] - offset
-    if kind == "plain":  # beyond the last cell's centre this extrapolates: weights below 0 and above 1
+    if kind == "plain":  # extrapolates beyond the last cell's centre: weights below 0 and above 1
         ratio = (position - cell)[..., None]
         weight = torch.cat([1 - ratio, ratio], -1)
     else:
@@ -56,13 +56,13 @@ def roi_sample(
     Args:
         features: (B, C, H, W).
         rois: rows ``image index, x1, y1, x2, y2`` in image pixels (N, 5).
-        output_size: points vertically and horizontally, or one number for both.
-        spatial_scale: cells for each image pixel.
+        output_size: numbers of vertical and horizontal points, or one number for both.
+        spatial_scale: cells per image pixel.
         kind: "plain" interpolates between neighbouring cells; "adaptive" between cells as far apart as the points;
-            "dense" weighs all cells in between.
+            "dense" averages all cells in between with weights.
 
     Returns:
-        (N, C, rows, columns) in channels-last memory, differentiable in ``features``.
+        Samples (N, C, rows, columns) in channels-last layout, differentiable in ``features``.
     """
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is not known; use one of {KINDS}")
@@ -76,9 +76,9 @@ def roi_sample(
     row, row_weight = _axis_taps(y1, y2, rows, height, kind)  # (N, rows, T)
     column, column_weight = _axis_taps(x1, x2, columns, width, kind)  # (N, columns, T')
     image = rois[:, 0].long()
-    look = len(rois) and rois.device.type == "cpu"  # elsewhere it would wait for the device
-    if look and not 0 <= int(image.min()) <= int(image.max()) < images:
-        raise ValueError(f"rois name images {int(image.min())} to {int(image.max())}; features hold {images}")
+    check = len(rois) and rois.device.type == "cpu"  # would synchronise other devices
+    if check and not 0 <= int(image.min()) <= int(image.max()) < images:
+        raise ValueError(f"rois refer to images {int(image.min())} to {int(image.max())} of {images}")
 
     cell = (image[:, None, None] * height + row) * width  # (N, rows, T)
     index = cell[:, :, None, :, None] + column[:, None, :, None, :]  # (N, rows, columns, T, T')

@@ -1,4 +1,4 @@
-"""The training log: one csv row per epoch and phase, readable while training runs."""
+"""The training log: one CSV row per epoch, readable while training runs."""
 from __future__ import annotations
 
 import csv
@@ -9,7 +9,7 @@ from ltr.files import write_text
 
 
 class CsvLog:
-    """Appends rows of numbers; columns are fixed by the first row ever written to the file."""
+    """Appends rows of numbers; the first row in the file determines the columns."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -18,7 +18,7 @@ class CsvLog:
         self._write([*self._rows(), {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}])
 
     def cut_from_epoch(self, epoch: int) -> None:
-        """Removes rows of epochs that a resumed run will do again."""
+        """Removes the rows of epochs that a resumed run will repeat."""
         if kept := [row for row in self._rows() if int(row["epoch"]) < epoch]:
             self._write(kept)
         else:
@@ -31,7 +31,7 @@ class CsvLog:
             return list(csv.DictReader(file))
 
     def _write(self, rows: list[dict]) -> None:
-        """Writes the whole file again: it is small, and a kill leaves either the old one or the new one."""
+        """Rewrites the whole, small file atomically."""
         text = io.StringIO()
         writer = csv.DictWriter(text, list(rows[0]), extrasaction="ignore", restval="", lineterminator="\n")
         writer.writeheader()

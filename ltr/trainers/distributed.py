@@ -1,4 +1,4 @@
-"""Several processes on one job, as started by ``torchrun``; a single process needs nothing of this."""
+"""Training with several processes, as started by ``torchrun``; with a single process, these functions do nothing."""
 from __future__ import annotations
 
 import os
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import distributed, nn
+from torch import Tensor, distributed, nn
 
 from ltr.errors import UserError
 
@@ -24,7 +24,7 @@ def is_main_process() -> bool:
 
 
 def start(device_name: str) -> torch.device:
-    """Joins the group where there is one, and returns this process's device."""
+    """Joins the process group, if there is one, and returns this process's device."""
     if device_name == "auto":
         device_name = "cuda" if torch.cuda.is_available() else "cpu"
     device = torch.device(device_name)
@@ -42,14 +42,14 @@ def stop() -> None:
 
 
 class MainProcessFailedError(UserError):
-    """The main process stopped while the others waited for it."""
+    """The main process failed while the others waited for it."""
 
 
 @contextmanager
 def main_process_first() -> Iterator[None]:
-    """Lets the main process go through a block alone before the others do: it writes caches that they read.
+    """Runs a block in the main process before the others, which read the caches it writes.
 
-    Where it leaves the block by an error, the others raise a MainProcessFailedError.
+    If the block raises an error there, the others raise a MainProcessFailedError.
     """
     if process_count() == 1:
         yield
@@ -62,21 +62,23 @@ def main_process_first() -> Iterator[None]:
         _from_main_process(1)
     else:
         if not _from_main_process(0):
-            raise MainProcessFailedError("process 0 failed while it prepared the data; its own message says why")
+            raise MainProcessFailedError("process 0 failed while preparing the data; see its own error message")
         yield
 
 
 def _from_main_process(value: int) -> int:
-    """The main process's value, in every process."""
-    told = torch.tensor([value])
-    if distributed.get_backend() == "nccl":
-        told = told.cuda()
-    distributed.broadcast(told, src=0)
-    return int(told)
+    """Broadcasts the main process's value to every process."""
+    shared = _on_group_device(torch.tensor([value]))
+    distributed.broadcast(shared, src=0)
+    return int(shared)
+
+
+def _on_group_device(value: Tensor) -> Tensor:
+    return value.cuda() if distributed.get_backend() == "nccl" else value
 
 
 def wrapped(actor: nn.Module, device: torch.device) -> nn.Module:
-    """The actor, averaging gradients over all processes."""
+    """Wraps the actor to average gradients over all processes."""
     if process_count() == 1:
         return actor
     device_ids = [device.index] if device.type == "cuda" else None
@@ -86,8 +88,6 @@ def wrapped(actor: nn.Module, device: torch.device) -> nn.Module:
 def mean_over_processes(value: float) -> float:
     if process_count() == 1:
         return value
-    total = torch.tensor([value], dtype=torch.float64)
-    if distributed.get_backend() == "nccl":
-        total = total.cuda()
+    total = _on_group_device(torch.tensor([value], dtype=torch.float64))
     distributed.all_reduce(total)
     return float(total / process_count())

@@ -1,4 +1,4 @@
-"""From a trained network to the file that trackers load, and back."""
+"""Writes a trained network to the file that trackers load, and starts a training from such a file."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -25,10 +25,10 @@ def export_network(path: Path, plan: TrainingPlan, trainer: Trainer) -> None:
 
 
 def load_initial(network: nn.Module, path: Path) -> None:
-    """Starts a network from an exported one with the same structure; UserError if the file does not fit."""
+    """Loads an exported network's weights into one with the same structure; a UserError if they do not match."""
     stored = read_checkpoint(path).net
     wanted = network.state_dict()
     different = [n for n in wanted if n not in stored or stored[n].shape != wanted[n].shape]
     if different:
-        raise UserError(f"{path} does not fit this network: {different[0]!r} is absent or has another shape")
+        raise UserError(f"{path} does not fit this network: {different[0]!r} is missing or has another shape")
     network.load_state_dict({name: stored[name].to(wanted[name].dtype) for name in wanted})

@@ -1,6 +1,7 @@
-"""What a training setting hands to the trainer."""
+"""Options of a training run, and the plan that a training setting passes to the trainer."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,17 +14,17 @@ from ltr.data.examples import Examples
 
 @dataclass(slots=True, kw_only=True)
 class RunOptions:
-    """What the command line decides."""
+    """Options from the command line."""
 
     workspace: Path  # checkpoints, logs and caches of this run
     seed: int = 0
-    smoke: bool = False  # tiny networks' worth of drawn data and a few steps: shows that a setting runs
+    smoke: bool = False  # only a few steps on synthetic data, to check that a setting runs
     device: str = "auto"
     workers: int = 0  # data loading processes
     amp: bool = False  # mixed precision
     threads: int | None = None  # CPU threads of torch
     epochs: int | None = None  # replaces the setting's number
-    cache_folder: Path | None = None  # where a setting keeps what it computes once; <workspace>/cache by default
+    cache_folder: Path | None = None  # for data that a setting computes once; <workspace>/cache by default
 
     def __post_init__(self) -> None:
         if self.cache_folder is None:
@@ -34,7 +35,7 @@ class RunOptions:
 class TrainingPlan:
     """Everything needed to train one network."""
 
-    actor: nn.Module  # forward(batch) -> (loss, numbers for the log); holds the network as `.network`
+    actor: nn.Module  # forward(batch) -> (loss, statistics for the log); holds the network as `.network`
     examples: Examples
     parameter_groups: list[dict[str, Any]]  # for the optimizer: params, lr
     constructor: dict[str, Any]  # how to rebuild the network: function, kwargs
@@ -42,12 +43,12 @@ class TrainingPlan:
     epochs: int
     batch_size: int
     validation: Examples | None = None
-    accumulate: int = 1  # batches for each optimizer step
+    accumulate: int = 1  # batches per optimizer step
     weight_decay: float = 0.0
     optimizer: str = "adam"  # "adam" or "sgd" (momentum 0.9)
     learning_rate_factor: Callable[[float], float] = lambda epoch: 1.0  # of the (fractional) epoch
     gradient_clip: float | None = None  # largest norm of the gradient
-    checkpoint_every: int = 500  # optimizer steps between checkpoints inside an epoch
+    checkpoint_every: int = 500  # optimizer steps between checkpoints within an epoch
     frozen: list[nn.Module] = field(default_factory=list)  # kept in eval mode (batch-norm statistics fixed)
     collate: Callable[[list], Any] | None = None
 
@@ -59,6 +60,4 @@ def step_decay(every: int, factor: float) -> Callable[[float], float]:
 
 def cosine_decay(epochs: int, floor: float = 0.02) -> Callable[[float], float]:
     """Half a cosine from 1 to `floor`."""
-    from math import cos, pi
-
-    return lambda epoch: floor + (1 - floor) * 0.5 * (1 + cos(pi * min(epoch / epochs, 1.0)))
+    return lambda epoch: floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * min(epoch / epochs, 1.0)))

@@ -1,7 +1,7 @@
-"""The training loop: epochs of optimizer steps, with checkpoints from which a killed run continues unchanged.
+"""The training loop: epochs of optimizer steps, with checkpoints; a resumed run gives the same results.
 
-Nothing random is carried from step to step. The order of the examples derives from (seed, epoch) and the random numbers
-of a step from (seed, epoch, step), so a state on disk needs weights, optimizer and two counters only.
+No random state is carried from step to step: the order of the examples derives from (seed, epoch), the random numbers
+of a step from (seed, epoch, step). So checkpoints only need the weights, the optimizer and two counters.
 """
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Trainer:
         self.base_rates = [group["lr"] for group in self.optimizer.param_groups]
         self.scaler = torch.amp.GradScaler(device.type, enabled=options.amp and device.type == "cuda")
         self.log = CsvLog(options.workspace / "log.csv")
-        self.state_file = options.workspace / "state.pth"  # that a killed run continues from
+        self.state_file = options.workspace / "state.pth"  # from which a killed run resumes
         self.epoch, self.step = 0, 0  # step: optimizer steps done in this epoch
 
     def run(self, epochs: int | None = None) -> None:
-        """Trains up to `epochs` (the plan's number by default), from the workspace's state where there is one."""
+        """Trains up to `epochs` (default: the plan's number), resuming from the workspace's state if there is one."""
         self._resume()
         while self.epoch < (self.plan.epochs if epochs is None else epochs):
             row = {"epoch": self.epoch, **self._train_epoch()}
@@ -57,7 +57,7 @@ class Trainer:
         if state["progress"]["seed"] != self.options.seed:
             raise UserError(
                 f"{path} was trained with seed {state['progress']['seed']}, not {self.options.seed}: "
-                "give that seed, or another workspace"
+                "use that seed or another workspace"
             )
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
@@ -100,7 +100,7 @@ class Trainer:
         return {name: distributed.mean_over_processes(float(np.mean(values))) for name, values in meters.items()}
 
     def optimizer_step(self, source: Any, fractional_epoch: float) -> dict[str, float]:
-        """One step on the next batches of ``source``; numbers for the log."""
+        """Makes one step on the next batches of ``source`` and returns statistics for the log."""
         factor = self.plan.learning_rate_factor(fractional_epoch)
         for group, rate in zip(self.optimizer.param_groups, self.base_rates, strict=True):
             group["lr"] = rate * factor
@@ -127,7 +127,7 @@ class Trainer:
     @torch.no_grad()
     def _validate(self) -> dict[str, float]:
         self.actor.eval()
-        torch.manual_seed(_step_seed(self.options.seed, 0, 0, 0))  # the same proposals every time
+        torch.manual_seed(_step_seed(self.options.seed, 0, 0, 0))  # the same proposals in every validation
         loader, _ = self._loader(self.plan.validation, list(range(len(self.plan.validation))), 0)
         meters: dict[str, list[float]] = defaultdict(list)
         for batch in loader:
@@ -142,7 +142,7 @@ class Trainer:
         return torch.autocast(self.device.type, dtype=dtype, enabled=self.options.amp)
 
     def _loader(self, examples: Examples, order: list[int], skip_batches: int) -> tuple[DataLoader, int]:
-        """A loader over this process's share of the order, and the number of its batches before skipping."""
+        """A loader over this process's share of the order, and its number of batches before skipping."""
         examples.set_epoch(self.epoch)
         share = order[distributed.process_rank() :: distributed.process_count()]
         batches = len(share) // self.plan.batch_size
@@ -165,6 +165,8 @@ def _make_optimizer(plan: TrainingPlan) -> torch.optim.Optimizer:
     if plan.optimizer == "sgd":
         return torch.optim.SGD(plan.parameter_groups, lr=1e-3, momentum=0.9, weight_decay=plan.weight_decay)
     raise UserError(f"optimizer {plan.optimizer!r} is not known: use 'adam' or 'sgd'")
+
+
 
 
 def _step_seed(seed: int, epoch: int, step: int, rank: int) -> int:

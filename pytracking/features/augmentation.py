@@ -1,7 +1,7 @@
-"""First-frame augmentation: the initial patch moved, mirrored, blurred, rescaled and rotated.
+"""First-frame augmentation: shifted, flipped, blurred, rescaled and rotated copies of the initial patch.
 
-The patch is first cut out with a wide margin; each augmentation is a picture operation on that wide patch followed by a
-crop of its middle, moved by ``shift``. Only the shift moves the target in the result.
+The patch is cut out with a wide margin. Each augmentation is an image operation on that wide patch followed by a crop
+of its middle, shifted by ``shift``. Only the shift moves the target in the result.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Warp = Callable[[torch.Tensor], torch.Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
-    """A picture operation and the (y, x) by which the target moves in the result, in patch pixels."""
+    """An image operation and the shift (y, x) of the target in the result, in patch pixels."""
 
     warp: Warp
     shift: tuple[int, int] = (0, 0)
@@ -32,7 +32,7 @@ class Augmentation:
 
 
 def crop_middle(patch: torch.Tensor, size: tuple[int, int], shift: tuple[int, int] = (0, 0)) -> torch.Tensor:
-    """The middle (h, w) of ``patch``, its content moved by ``shift`` (y, x); missing pixels repeat the edge."""
+    """The middle (h, w) of ``patch``, with its content shifted by ``shift`` (y, x); missing pixels repeat the edge."""
     (margin_h, margin_w) = (wanted - has for wanted, has in zip(size, patch.shape[2:], strict=True))
     top, left = margin_h // 2 + shift[0], margin_w // 2 + shift[1]
     return F.pad(patch, (left, margin_w - left, top, margin_h - top), mode="replicate")
@@ -51,7 +51,7 @@ def flip_vertical(patch: torch.Tensor) -> torch.Tensor:
 
 
 def blur(sigma: tuple[float, float]) -> Warp:
-    """Gaussian blur with standard deviations (y, x) in pixels, cut off at twice that; zeros beyond the border."""
+    """Gaussian blur with standard deviations (y, x) in pixels, truncated at twice that; zeros beyond the border."""
     kernels = []
     for deviation in sigma:
         radius = math.ceil(2 * deviation)
@@ -61,7 +61,7 @@ def blur(sigma: tuple[float, float]) -> Warp:
     rows, columns = kernels
 
     def warp(patch: torch.Tensor) -> torch.Tensor:
-        # OpenCV: a hundredth of the time of torch's convolution with so few channels.
+        # OpenCV takes a hundredth of the time of torch's convolution, as there are only three channels.
         blurred = cv2.sepFilter2D(_pixels(patch), -1, columns, rows, borderType=cv2.BORDER_CONSTANT)
         return _patch(blurred, patch)
 
@@ -77,7 +77,7 @@ def _patch(pixels: np.ndarray, like: torch.Tensor) -> torch.Tensor:
 
 
 def rescale(factor: float) -> Warp:
-    """Shrinks the picture by ``factor`` (enlarges where below 1), keeping the parity of its size."""
+    """Shrinks the image by ``factor`` (enlarges it if below 1), keeping the parity of its size."""
 
     def warp(patch: torch.Tensor) -> torch.Tensor:
         size = [round(n / factor) for n in patch.shape[2:]]
@@ -88,20 +88,20 @@ def rescale(factor: float) -> Warp:
 
 
 def rotate(degrees: float) -> Warp:
-    """Rotates the picture counterclockwise about its middle."""
+    """Rotates the image counterclockwise about its middle."""
 
     def warp(patch: torch.Tensor) -> torch.Tensor:
         pixels = _pixels(patch)
         height, width = pixels.shape[:2]
         matrix = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), degrees, 1.0)
-        # OpenCV rather than grid_sample: the networks' published results come from its 1/32 pixel interpolation.
+        # OpenCV, not grid_sample: the networks' published results are based on its 1/32 pixel interpolation.
         return _patch(cv2.warpAffine(pixels, matrix, (width, height), borderMode=cv2.BORDER_REPLICATE), patch)
 
     return warp
 
 
 def dropout_copies(features: torch.Tensor, count: int, probability: float, generator: torch.Generator) -> torch.Tensor:
-    """``count`` copies of ``features`` (1, C, H, W), each with its own channels dropped and the rest scaled up."""
+    """``count`` copies of ``features`` (1, C, H, W), each with different channels dropped and the others scaled up."""
     keep = torch.rand(count, features.shape[1], generator=generator) >= probability
     mask = keep.to(features) / (1 - probability)
     return features * mask[:, :, None, None]

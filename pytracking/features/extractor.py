@@ -1,2 +1,2 @@
-"""pytracking's place for :mod:`pytracking.compat.features`."""
+"""Upstream pytracking's path to :mod:`pytracking.compat.features`."""
 from pytracking.compat.features import MultiResolutionExtractor  # noqa: F401

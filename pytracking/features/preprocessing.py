@@ -1,4 +1,4 @@
-"""pytracking's place for :mod:`pytracking.compat.preprocessing`."""
+"""Upstream pytracking's path to :mod:`pytracking.compat.preprocessing`."""
 from pytracking.compat.preprocessing import (  # noqa: F401
     numpy_to_torch,
     sample_patch,

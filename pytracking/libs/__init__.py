@@ -1,2 +1,2 @@
-"""pytracking's place for :mod:`pytracking.compat.tensorlist` and its companions."""
+"""Upstream pytracking's path to :mod:`pytracking.compat.tensorlist` and its companions."""
 from pytracking.compat.tensorlist import TensorList  # noqa: F401

@@ -1,4 +1,4 @@
-"""pytracking's place for :mod:`pytracking.compat.complex`."""
+"""Upstream pytracking's path to :mod:`pytracking.compat.complex`."""
 from pytracking.compat.complex import (  # noqa: F401
     abs,
     abs_sqr,

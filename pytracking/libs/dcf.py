@@ -1,4 +1,4 @@
-"""pytracking's place for :mod:`pytracking.compat.dcf`."""
+"""Upstream pytracking's path to :mod:`pytracking.compat.dcf`."""
 from pytracking.compat.dcf import (  # noqa: F401
     gauss_spatial,
     hann1d,

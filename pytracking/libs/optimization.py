@@ -1,4 +1,4 @@
-"""pytracking's place for :mod:`pytracking.compat.optimization`."""
+"""Upstream pytracking's path to :mod:`pytracking.compat.optimization`."""
 from pytracking.compat.optimization import (  # noqa: F401
     ConjugateGradient,
     GaussNewtonCG,

@@ -1,2 +1,2 @@
-"""pytracking's place for :mod:`pytracking.compat.tensorlist`."""
+"""Upstream pytracking's path to :mod:`pytracking.compat.tensorlist`."""
 from pytracking.compat.tensorlist import TensorList, tensor_operation  # noqa: F401

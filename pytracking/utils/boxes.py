@@ -9,7 +9,7 @@ from ltr.errors import UserError
 
 
 class BoxError(UserError):
-    """A box that no tracker can start on."""
+    """An initial box that trackers cannot use."""
 
 
 def to_cxcywh(boxes: np.ndarray) -> np.ndarray:
@@ -25,7 +25,7 @@ def from_cxcywh(boxes_cxcywh: np.ndarray) -> np.ndarray:
 
 
 def clip_to_image(boxes: np.ndarray, image_size: tuple[int, int]) -> np.ndarray:
-    """The part of each box ``(..., 4)`` inside an image of ``image_size`` (height, width), possibly empty."""
+    """Clips boxes ``(..., 4)`` to an image of ``image_size`` (height, width); the result may be empty."""
     boxes = np.asarray(boxes, dtype=np.float64)
     height, width = image_size
     limits = np.array([width, height], dtype=np.float64)
@@ -35,9 +35,9 @@ def clip_to_image(boxes: np.ndarray, image_size: tuple[int, int]) -> np.ndarray:
 
 
 def check_initial_box(box: Any, image_size: tuple[int, int], where: str) -> np.ndarray:
-    """The box that a tracker starts on, as float64; it may stick out of the image as long as a part is inside.
+    """Returns a valid initial box as float64; it may be partly outside the image.
 
-    A BoxError, which begins with ``where``, says that it is not four finite numbers, has no area, or lies outside.
+    Raises a BoxError starting with ``where`` if it is not four finite numbers, has no area or is entirely outside.
     """
     try:
         box = np.asarray(box, dtype=np.float64).reshape(-1)

@@ -1,4 +1,4 @@
-"""Frames with boxes drawn, side by side in one picture, and text below a picture."""
+"""Draws boxes and captions on frames and combines frames into one picture."""
 from __future__ import annotations
 
 from collections.abc import Sequence as Rows
@@ -6,14 +6,14 @@ from collections.abc import Sequence as Rows
 import cv2
 import numpy as np
 
-# RGB; bright against dark, and colour-blind people can tell them apart too.
+# RGB; bright on dark, and distinguishable for colour-blind people.
 COLOURS = {"truth": (0, 255, 150), "prediction": (255, 140, 0), "text": (255, 255, 255)}
 GAP = 4  # pixels between two pictures
 CAPTION_HEIGHT = 18
 
 
 def draw_box(image: np.ndarray, box: np.ndarray, colour: tuple[int, int, int], thickness: int = 2) -> None:
-    """Draws a box with a dark outline into an RGB image, in place; a NaN box is left out."""
+    """Draws a box with a dark outline on an RGB image, in place; skips boxes with NaN."""
     box = np.asarray(box, dtype=np.float64)
     if np.isfinite(box).all():
         corner = np.round(box[:2]).astype(int)
@@ -23,7 +23,7 @@ def draw_box(image: np.ndarray, box: np.ndarray, colour: tuple[int, int, int], t
 
 
 def captioned(image: np.ndarray, text: str, width: int) -> np.ndarray:
-    """The image scaled to a width, with a line of text above it."""
+    """Scales an image to ``width`` and puts a line of text above it."""
     height = max(1, round(image.shape[0] * width / image.shape[1]))
     interpolation = cv2.INTER_AREA if width < image.shape[1] else cv2.INTER_LINEAR
     picture = np.zeros((height + CAPTION_HEIGHT, width, 3), np.uint8)
@@ -33,7 +33,7 @@ def captioned(image: np.ndarray, text: str, width: int) -> np.ndarray:
 
 
 def grid(rows: Rows[Rows[np.ndarray]]) -> np.ndarray:
-    """Pictures in rows; each cell is as large as the largest picture of its row or column needs."""
+    """Arranges pictures in rows; row heights and column widths fit their largest picture."""
     columns = max(len(row) for row in rows)
     heights = [max(picture.shape[0] for picture in row) for row in rows]
     widths = [max(row[i].shape[1] for row in rows if i < len(row)) for i in range(columns)]
@@ -49,9 +49,9 @@ def grid(rows: Rows[Rows[np.ndarray]]) -> np.ndarray:
 
 
 def legend(width: int, lines: list[tuple[str, tuple[int, int, int]]]) -> np.ndarray:
-    """A dark strip (h, width, 3) with lines of text in their colours (RGB), two side by side where they fit.
+    """A dark strip (h, width, 3) with lines of text in their colours (RGB), in two columns if they fit.
 
-    It goes below the picture: text on a small picture would hide the target.
+    It is meant to go below a picture: text on a small picture would hide the target.
     """
     size = max(0.35, width / 1400)
     step = round(30 * size)
@@ -59,7 +59,7 @@ def legend(width: int, lines: list[tuple[str, tuple[int, int, int]]]) -> np.ndar
     columns = 2 if 2 * (widest + step) <= width else 1
     rows = -(-len(lines) // columns)
     strip = np.full((step * rows + step // 2, width, 3), 24, np.uint8)
-    for place, (text, colour) in enumerate(lines):
-        spot = (step // 2 + width // 2 * (place % columns), step * (place // columns + 1))
-        cv2.putText(strip, text, spot, cv2.FONT_HERSHEY_SIMPLEX, size, colour, 1, cv2.LINE_AA)
+    for index, (text, colour) in enumerate(lines):
+        origin = (step // 2 + width // 2 * (index % columns), step * (index // columns + 1))
+        cv2.putText(strip, text, origin, cv2.FONT_HERSHEY_SIMPLEX, size, colour, 1, cv2.LINE_AA)
     return strip

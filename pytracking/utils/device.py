@@ -1,4 +1,4 @@
-"""Choice of the device that a tracker computes on, and of the engine that computes its network there."""
+"""Selects the device and the engine that a tracker runs on."""
 from __future__ import annotations
 
 import os
@@ -7,11 +7,11 @@ import torch
 
 from ltr.errors import UserError
 
-ENGINE_VARIABLE = "PYTRACKING_ENGINE"  # what --engine sets
+ENGINE_VARIABLE = "PYTRACKING_ENGINE"  # set by --engine
 
 
 def select_device(name: str = "auto") -> torch.device:
-    """The device that a parameter such as ``"auto"`` or ``"cuda:1"`` means; UserError if it is not on this machine."""
+    """Returns the device named ``"auto"``, ``"cuda:1"`` etc.; UserError if this machine does not have it."""
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -19,7 +19,7 @@ def select_device(name: str = "auto") -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise UserError(f"device {name!r} is not a device; use 'auto', 'cpu', 'cuda', 'cuda:1' or 'mps'") from error
+        raise UserError(f"unknown device {name!r}; use 'auto', 'cpu', 'cuda', 'cuda:1' or 'mps'") from error
     present = {
         "cpu": True,
         "cuda": torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count(),
@@ -31,5 +31,5 @@ def select_device(name: str = "auto") -> torch.device:
 
 
 def wanted_engine(name: str = "auto") -> str:
-    """The parameter ``engine``; where that is "auto", what the environment says. See :mod:`ltr.engine`."""
+    """The parameter ``engine``, or the environment's choice if that is "auto"; see :mod:`ltr.engine`."""
     return os.environ.get(ENGINE_VARIABLE) or "auto" if name == "auto" else name

@@ -1,4 +1,4 @@
-"""File locks, values for JSON, and the functions of ltr.files."""
+"""File locks, JSON values, and the functions of ltr.files."""
 from __future__ import annotations
 
 import math
@@ -26,9 +26,9 @@ HAS_LOCKS = fcntl is not None
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:
-    """Waits for a file's lock and holds it; other processes and machines that share the disk wait meanwhile.
+    """Waits for a file's lock and holds it, against all processes and machines that share the disk.
 
-    The lock ends when its process ends, for whatever reason. Systems without ``flock`` (Windows) have none.
+    The lock is released when its process ends, for whatever reason. Without ``flock`` (Windows) nothing is locked.
     """
     with open_lock(path) as file:
         lock(file, exclusive=True)
@@ -36,15 +36,15 @@ def locked(path: str | Path) -> Iterator[None]:
 
 
 def open_lock(path: str | Path) -> IO[bytes]:
-    """A file to :func:`lock`; closing it gives the lock back."""
+    """Opens a file to :func:`lock`; closing it releases the lock."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     return open(path, "ab")
 
 
 def lock(file: IO[bytes], *, exclusive: bool, wait: bool = True) -> bool:
-    """Takes a lock, or changes the one that is held; False if others hold it and ``wait`` is not given.
+    """Acquires a lock or changes the mode of a held one; returns False if it is taken and ``wait`` is False.
 
-    On a disk without a lock service it warns and returns True.
+    On a disk without a lock service, warns and returns True.
     """
     if fcntl is None:
         return True
@@ -54,12 +54,13 @@ def lock(file: IO[bytes], *, exclusive: bool, wait: bool = True) -> bool:
         return False
     except OSError as error:
         folder = Path(file.name).parent
-        warnings.warn(f"{folder}: this disk has no locks ({error}); let one run at a time write there", stacklevel=2)
+        message = f"{folder}: this disk has no locks ({error}); let only one run at a time write there"
+        warnings.warn(message, stacklevel=2)
     return True
 
 
 def ignores_case(folder: str | Path) -> bool:
-    """Whether a file of the folder, which is made, is found under its name in another case."""
+    """Whether file names in the folder, which is created if missing, are case-insensitive."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".Case") as file:
         path = Path(file.name)
@@ -67,11 +68,11 @@ def ignores_case(folder: str | Path) -> bool:
 
 
 def finite(value: Any) -> Any:
-    """The value with None for NaN and infinity, which JSON does not have and browsers refuse."""
+    """Replaces NaN and infinity by None: JSON has neither, and browsers reject them."""
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):  # numpy's floats too
         return float(value) if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
+        return {key: finite(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(one) for one in value]
+        return [finite(each) for each in value]
     return value

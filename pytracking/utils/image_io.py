@@ -1,7 +1,7 @@
-"""Reading frames as RGB uint8, whatever the file holds, and writing pictures atomically.
+"""Reads image files of any format as RGB uint8, and writes images atomically.
 
-JPEG files go through ``simplejpeg`` (libjpeg-turbo) where it is installed, which decodes faster than OpenCV
-(``benchmarks/jpeg_decoders.py``); everything else, and every JPEG that it refuses, through OpenCV.
+JPEG files are decoded by ``simplejpeg`` (libjpeg-turbo) if it is installed, as it is faster than OpenCV
+(``benchmarks/jpeg_decoders.py``). OpenCV decodes other formats, and JPEG files that ``simplejpeg`` rejects.
 """
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ try:
 except ImportError:
     simplejpeg = None
 
-PAGE_QUALITY = 80  # of JPEGs in pages
+PAGE_QUALITY = 80  # of JPEGs in web pages
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp")
 
 
 class ImageReadError(UserError, OSError):
-    """A frame that cannot be used; the message names the file."""
+    """An image file that cannot be used; the message names it."""
 
 
 def read_image(path: str | Path) -> np.ndarray:
-    """Reads an image as RGB uint8 (h, w, 3); ImageReadError if it is missing, truncated, or no image.
+    """Reads an image as RGB uint8 (h, w, 3); ImageReadError if it is missing, truncated or not an image.
 
-    Grey images are repeated over three channels, 16-bit images keep their upper byte, an alpha channel is dropped.
+    Grey images are repeated in three channels, 16-bit images keep their upper byte, alpha channels are dropped. A JPEG
+    file's EXIF orientation is ignored.
     """
     path = Path(path)
     try:
@@ -41,7 +42,7 @@ def read_image(path: str | Path) -> np.ndarray:
 
 
 def decode_image(data: bytes, name: str) -> np.ndarray:
-    """Decodes an encoded image; ``name`` is what an error message calls it."""
+    """Decodes an image file's content; ``name`` identifies it in error messages."""
     if not data:
         raise ImageReadError(f"cannot read image {name}: the file is empty")
     if data[:2] == b"\xff\xd8":
@@ -55,16 +56,16 @@ def decode_image(data: bytes, name: str) -> np.ndarray:
 
 
 def _decode_jpeg(data: bytes, name: str) -> np.ndarray:
-    # Some decoders fill the missing part of a truncated file with grey and call it a success. The end marker must come
-    # after the last start of a scan: one before it belongs to an embedded thumbnail.
+    # Some decoders fill the missing part of a truncated file with grey and report success. The end marker must come
+    # after the last start of a scan; an earlier one belongs to an embedded thumbnail.
     if data.rfind(b"\xff\xd9") <= data.rfind(b"\xff\xda"):
         raise ImageReadError(f"cannot read image {name}: the JPEG file is truncated (no end marker)")
     if simplejpeg is not None:
         try:
             return simplejpeg.decode_jpeg(data, colorspace="RGB")
         except ValueError:
-            pass  # e.g. CMYK, which OpenCV converts
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+            pass  # e.g. CMYK, which OpenCV can convert
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
     if image is None:
         raise ImageReadError(f"cannot read image {name}: the JPEG data is damaged")
     return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
@@ -84,7 +85,7 @@ def _as_rgb_uint8(image: np.ndarray, name: str) -> np.ndarray:
 
 
 def encode_jpeg(frame: np.ndarray, most_width: int | None = None) -> bytes:
-    """An RGB frame as JPEG for a page, made smaller where it is wider than asked for."""
+    """Encodes an RGB frame as JPEG for a web page, shrunk to at most ``most_width``."""
     height, width = frame.shape[:2]
     if most_width and width > most_width:
         size = (most_width, max(1, round(height * most_width / width)))
@@ -97,7 +98,7 @@ def encode_jpeg(frame: np.ndarray, most_width: int | None = None) -> bytes:
 
 
 def write_image(path: str | Path, image: np.ndarray, *, jpeg_quality: int = 95) -> None:
-    """Writes an RGB uint8 image atomically; the suffix of ``path`` chooses the format."""
+    """Writes an RGB uint8 image atomically, in the format given by the suffix of ``path``."""
     with replacing(path) as temporary:
         options = [cv2.IMWRITE_JPEG_QUALITY, jpeg_quality] if temporary.suffix in (".jpg", ".jpeg") else []
         if not cv2.imwrite(os.fspath(temporary), cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options):

@@ -1,2 +1,2 @@
-"""pytracking's place for :func:`pytracking.compat.text.load_text`."""
+"""Upstream pytracking's path to :func:`pytracking.compat.text.load_text`."""
 from pytracking.compat.text import load_text  # noqa: F401

@@ -1,2 +1,2 @@
-"""pytracking's place for :mod:`pytracking.compat.networks`."""
+"""Upstream pytracking's path to :mod:`pytracking.compat.networks`."""
 from pytracking.compat.networks import load_network  # noqa: F401

@@ -1,4 +1,4 @@
-"""Names in messages and of files."""
+"""Error messages about unknown names, and safe file names."""
 from __future__ import annotations
 
 import difflib
@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 def unknown_name_message(
     kind: str, name: str, existing: Iterable[str], *, senses: Mapping[str, str] | None = None, order: bool = True
 ) -> str:
-    """Says that a name does not exist, which one is nearest, and which ones there are.
+    """Message that a name does not exist, with the nearest existing name and a list of all.
 
     Args:
-        senses: names that other programs give to the same things, e.g. ``{"lr": "learning_rate"}``.
+        senses: synonyms used by other programs, e.g. ``{"lr": "learning_rate"}``.
         order: list the names alphabetically.
     """
     existing = sorted(existing) if order else list(existing)
@@ -22,17 +22,17 @@ def unknown_name_message(
 
 
 def shortened(lines: list[str], most: int = 10) -> list[str]:
-    """The first of many lines, and how many more there are."""
+    """The first ``most`` lines and, if there are more, a line with their number."""
     return lines if len(lines) <= most else [*lines[:most], f"... and {len(lines) - most} more"]
 
 
 def file_stem(name: str) -> str:
-    """A name as part of a file's, on every system."""
+    """Makes a name safe for use in file names on any system."""
     return re.sub(r"[^\w.@-]", "_", name).strip("_")
 
 
 def nearest(name: str, existing: list[str], senses: Mapping[str, str]) -> str | None:
-    """The name that was probably meant: by sense, by its letters, or by the words that it is made of."""
+    """The name that was probably meant: a synonym, a similar spelling, or a name that shares words with it."""
     meant = senses.get(name.lower().replace("-", "_"))
     if meant in existing:
         return meant

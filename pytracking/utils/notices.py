@@ -1,4 +1,4 @@
-"""Warnings as a user of the command line should see them: one line, without the line of code that raised it."""
+"""Prints warnings as single lines for users of the command line, without the source line."""
 from __future__ import annotations
 
 import sys
@@ -8,25 +8,25 @@ from contextlib import contextmanager
 
 
 class Notice(UserWarning):
-    """Something that the user should know, but not an error."""
+    """Information for the user that is not a problem."""
 
 
 def show_warnings_plainly() -> None:
-    """Prints this process's warnings as one line each from now on; for our own programs."""
+    """Prints all further warnings of this process as single lines; for our own programs."""
     warnings.showwarning = _show
 
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """The same within a block, for functions that other programs call."""
+    """Does the same within a block, for functions called from other programs."""
     before = warnings.showwarning
-    ours = before is warnings._showwarning_orig  # leave a replacement (by pytest, a logger) in place
-    if ours:
+    is_default = before is warnings._showwarning_orig  # keep replacements by pytest, loggers etc.
+    if is_default:
         warnings.showwarning = _show
     try:
         yield
     finally:
-        if ours:
+        if is_default:
             warnings.showwarning = before
 
 

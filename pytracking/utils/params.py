@@ -1,2 +1,2 @@
-"""pytracking's place for :mod:`pytracking.compat.params`."""
+"""Upstream pytracking's path to :mod:`pytracking.compat.params`."""
 from pytracking.compat.params import Choice, FeatureParams, TrackerParams  # noqa: F401

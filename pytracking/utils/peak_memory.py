@@ -1,4 +1,4 @@
-"""Peak memory of this process, on the GPU where one is in use."""
+"""Peak memory of this process, on the GPU if it uses one."""
 from __future__ import annotations
 
 import sys
@@ -8,18 +8,18 @@ _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def reset_peak_memory() -> None:
-    """Starts counting again, where the system allows it (Linux, CUDA)."""
-    torch = sys.modules.get("torch")  # do not load torch for a tracker without it
+    """Resets the peak, on systems that allow it (Linux, CUDA)."""
+    torch = sys.modules.get("torch")  # do not import torch for trackers that do not use it
     if torch is not None and torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
     try:
         _CLEAR.write_text("5")
     except OSError:
-        pass  # another system: the peak then counts from the start of the process
+        pass  # not Linux: the peak is that since the start of the process
 
 
 def peak_memory_mib() -> float:
-    """MiB at the peak: allocated on the GPU if anything was, else resident memory of the process."""
+    """Peak in MiB: memory allocated on the GPU if there is any, otherwise resident memory of the process."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         allocated = torch.cuda.max_memory_allocated() / 2**20

@@ -1,4 +1,4 @@
-"""Progress bars that suit a terminal and a log file alike."""
+"""Progress bars for terminals and log files."""
 from __future__ import annotations
 
 import sys
@@ -8,6 +8,6 @@ from tqdm import tqdm
 
 
 def progress_bar(*args: Any, **options: Any) -> tqdm:
-    """A tqdm bar; outside a terminal it writes a line's worth every ten seconds instead of several per second."""
+    """A tqdm bar; outside a terminal it updates every ten seconds instead of several times per second."""
     interval = 0.2 if sys.stderr.isatty() else 10.0
     return tqdm(*args, **{"dynamic_ncols": True, "mininterval": interval, **options})

@@ -1,4 +1,4 @@
-"""Prepares the next item while the current one is used: frames are decoded while the tracker works."""
+"""Prefetches the next item while the current one is used, e.g. decodes a frame while the tracker works."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -12,10 +12,10 @@ _END = object()
 
 
 def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items; each is requested when the previous one is handed out, and at most one waits.
+    """Yields the same items, but requests each when the previous one is yielded; holds at most one.
 
-    An exception comes where its item would have. With a single thread to use, nothing is read ahead: it would only
-    take the tracker's time.
+    An exception is raised in place of its item. If only one thread may be used, nothing is prefetched: that would only
+    slow the tracker down.
     """
     if most_threads() == 1:
         yield from items

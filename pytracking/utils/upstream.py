@@ -1,7 +1,7 @@
-"""Names of pytracking in modules that are ours too: found in :mod:`pytracking.compat` when somebody asks for them.
+"""Upstream pytracking's names in modules that both projects have; loaded from :mod:`pytracking.compat` on demand.
 
-A module of ours has ``__getattr__ = upstream_names(__name__)`` and knows no more about it. Names that are not in the
-table are errors as everywhere.
+Each of our modules only needs ``__getattr__ = upstream_names(__name__)``. Names that are not in the table raise
+AttributeError as usual.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COMPAT = "pytracking.compat"
 LIBS = ("complex", "dcf", "fourier", "operation", "optimization")
 CLASSES = ("Blur", "FlipHorizontal", "FlipVertical", "Identity", "Rotate", "Scale", "Transform", "Translation")
 DATASETS = {name: f"{COMPAT}.datasets:{name}" for name in ("get_dataset_attributes", "load_dataset")}
-# Module of ours: name there: where it really is, as module or module:name.
+# Our module -> upstream name -> implementation, as module or module:name.
 NAMES: dict[str, dict[str, str]] = {
     "pytracking": {
         "TensorList": f"{COMPAT}.tensorlist:TensorList",
@@ -30,14 +30,14 @@ NAMES: dict[str, dict[str, str]] = {
 
 
 def upstream_names(module: str) -> Callable[[str], Any]:
-    """A module's ``__getattr__``."""
+    """Returns a ``__getattr__`` for ``module``."""
 
     def find(name: str) -> Any:
-        place = NAMES[module].get(name)
-        if place is None:
+        implementation = NAMES[module].get(name)
+        if implementation is None:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        source, _, attribute = place.partition(":")
-        found = importlib.import_module(source)
-        return getattr(found, attribute) if attribute else found
+        source, _, attribute = implementation.partition(":")
+        imported = importlib.import_module(source)
+        return getattr(imported, attribute) if attribute else imported
 
     return find

@@ -1,4 +1,4 @@
-"""Videos that browsers play: H.264 where an encoder is installed, VP9 or VP8 where none is."""
+"""Writes videos that browsers can play: H.264 if an encoder is installed, otherwise VP9 or VP8."""
 from __future__ import annotations
 
 import errno
@@ -23,22 +23,22 @@ H264_ENCODERS = ("libx264", "libopenh264", "h264_videotoolbox")  # PyAV's names,
 
 
 class Encoder(Protocol):
-    """Takes the frames of one video file."""
+    """Encodes the frames of one video file."""
 
     def write(self, frame: np.ndarray) -> None:
         """Adds an RGB frame of even width and height."""
 
     def release(self) -> None:
-        """Writes what is left and closes the file; OSError if the disk did not take everything."""
+        """Flushes and closes the file; OSError if the disk did not accept everything."""
 
 
 class PyAVEncoder:
-    """H.264 by PyAV (the extra ``video``)."""
+    """H.264 with PyAV (the extra ``video``)."""
 
     def __init__(self, path: str, fps: float, size: tuple[int, int]) -> None:
         import av
 
-        # the index goes to the front of an MP4, so that a browser can start before it has the whole file
+        # put the index of an MP4 at the front, so that browsers can start before they have the whole file
         options = {"movflags": "+faststart"} if path.endswith(".mp4") else {}
         self._container = av.open(path, "w", options=options)
         self._stream = self._container.add_stream(pyav_h264(), rate=Fraction(fps).limit_denominator(1001))
@@ -59,7 +59,7 @@ class PyAVEncoder:
 
 
 class OpenCVEncoder:
-    """Whatever OpenCV's own FFmpeg can write, by four-character code."""
+    """Any codec of OpenCV's own FFmpeg, by four-character code."""
 
     def __init__(self, path: str, fps: float, size: tuple[int, int], code: str) -> None:
         self._path, self._frames = path, 0
@@ -74,12 +74,12 @@ class OpenCVEncoder:
 
     def release(self) -> None:
         self._writer.release()
-        if self._frames and not _has_frames(self._path, self._frames):  # OpenCV does not say what the disk said
-            raise OSError(errno.EIO, "the disk did not take the whole video")
+        if self._frames and not _has_frames(self._path, self._frames):  # OpenCV does not report errors of the disk
+            raise OSError(errno.EIO, "the disk did not accept the whole video")
 
 
 def _has_frames(path: str, count: int) -> bool:
-    """Whether the last frame of a video is found where it must be; if not, they are counted."""
+    """Whether a video has ``count`` frames: seeks the last one, and counts frames if that fails."""
     with quiet_opencv():
         video = cv2.VideoCapture(path)
         video.set(cv2.CAP_PROP_POS_FRAMES, count - 1)
@@ -93,7 +93,7 @@ def _has_frames(path: str, count: int) -> bool:
 
 @functools.cache
 def pyav_h264() -> str | None:
-    """PyAV's name of an H.264 encoder; None if PyAV or the encoder is missing."""
+    """Name of an available H.264 encoder of PyAV; None if PyAV or the encoder is missing."""
     try:
         from av.codec import Codec
     except ImportError:
@@ -109,7 +109,7 @@ def pyav_h264() -> str | None:
 
 @functools.cache
 def opencv_h264() -> bool:
-    """Whether this OpenCV encodes H.264; PyPI's builds for Linux do not."""
+    """Whether this OpenCV can encode H.264; PyPI's Linux builds cannot."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             encoder = OpenCVEncoder(os.path.join(folder, "probe.mp4"), 25.0, (64, 64), "avc1")
@@ -120,12 +120,12 @@ def opencv_h264() -> bool:
 
 
 def browser_suffix() -> str:
-    """The kind of file that browsers play and that is quickly written here."""
+    """Suffix of the format that browsers play and that is fastest to write here."""
     return ".mp4" if pyav_h264() or opencv_h264() else ".webm"
 
 
 def choose_encoder(suffix: str) -> Callable[[str, float, tuple[int, int]], Encoder]:
-    """How a file of this suffix is encoded here."""
+    """Chooses the encoder for a file with this suffix."""
     if suffix == ".avi":
         return functools.partial(OpenCVEncoder, code="MJPG")
     if suffix == ".webm":
@@ -136,7 +136,7 @@ def choose_encoder(suffix: str) -> Callable[[str, float, tuple[int, int]], Encod
 
 
 class VideoWriter:
-    """Writes RGB frames to a video that appears under its name when it is closed; use as a context manager."""
+    """Writes RGB frames to a video, which gets its final name when it is closed; use as a context manager."""
 
     def __init__(self, path: str | Path, fps: float) -> None:
         self._path, self._fps = Path(path), fps
@@ -154,14 +154,14 @@ class VideoWriter:
         with self._output:
             if self._encoder is None:
                 raise error or ValueError(f"{self._path}: no frame was written")
-            # What was tracked until Ctrl-C or an error is worth keeping: the video is renamed all the same.
+            # Frames written before Ctrl-C or an error are worth keeping: close and rename the video in any case.
             try:
                 self._encoder.release()
             except OSError as problem:
                 raise self._failure(problem) from problem
 
     def write(self, frame: np.ndarray) -> None:
-        """Adds a frame; all must have the size of the first."""
+        """Adds a frame, which must have the size of the first."""
         height, width = frame.shape[:2]
         if self._encoder is None:
             self._size = (width, height)
@@ -173,7 +173,7 @@ class VideoWriter:
         if (width, height) != self._size:
             first = f"{self._size[0]}x{self._size[1]}"
             raise UserError(f"{self._path}: a frame of {width}x{height} after frames of {first}")
-        if width % 2 or height % 2:  # H.264 halves the colours' resolution: sizes must be even
+        if width % 2 or height % 2:  # H.264 halves the resolution of colours, so sizes must be even
             frame = cv2.copyMakeBorder(frame, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
         try:
             self._encoder.write(frame)
@@ -181,19 +181,19 @@ class VideoWriter:
             raise self._failure(problem) from problem
 
     def _failure(self, problem: OSError) -> OSError:
-        """What the disk said, of the video; PyAV says it of the temporary file."""
+        """The same error with the video's path; PyAV names the temporary file."""
         return OSError(problem.errno, problem.strerror, str(self._path))
 
 
 @contextmanager
 def quiet_opencv() -> Iterator[None]:
-    """Keeps OpenCV and its FFmpeg from printing why they cannot do what is only being tried."""
+    """Suppresses error output of OpenCV and its FFmpeg while their abilities are tested."""
     sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)  # they write to the file descriptor, not to sys.stderr
+    saved, devnull = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 2)  # they write to the file descriptor, not to sys.stderr
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(devnull)

@@ -1,2 +1,2 @@
-"""pytracking's place for :mod:`pytracking.compat.visdom`."""
+"""Upstream pytracking's path to :mod:`pytracking.compat.visdom`."""
 from pytracking.compat.visdom import Visdom  # noqa: F401

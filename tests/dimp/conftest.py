@@ -1,4 +1,4 @@
-"""A small network and a small moving picture, so that whole trackers run in a second."""
+"""A small network and small frames, so that whole trackers run in a second."""
 from __future__ import annotations
 
 import numpy as np
@@ -23,7 +23,7 @@ def network() -> DiMPNet:
 
 @pytest.fixture(scope="session")
 def frames() -> list[np.ndarray]:
-    """A bright square that wanders over noise; its box is `box_of(i)`."""
+    """A bright rectangle moving over noise; its box is `box_of(i)`."""
     rng = np.random.default_rng(0)
     background = rng.integers(0, 120, (90, 120, 3), dtype=np.uint8)
     square = rng.integers(150, 255, (20, 24, 3), dtype=np.uint8)

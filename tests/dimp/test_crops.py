@@ -1,4 +1,4 @@
-"""Patches: where they lie in the frame, by each convention and border mode."""
+"""Patches lie where each convention and border mode says."""
 from __future__ import annotations
 
 import numpy as np
@@ -29,11 +29,11 @@ def test_a_patch_shows_the_pixels_at_its_coordinates(y, x, scale, out, conventio
     assert patch.shape == (1, 3, out, out)
     assert torch.isfinite(patch).all() and float(patch.max()) <= 80
     size = crop.bottom_right - crop.top_left
-    # The size is rounded to whole thinned pixels, of which "new" makes half a one more.
+    # The size is rounded to whole subsampled pixels; "new" adds half of one.
     step = max(int(scale - 0.1), 1)
     assert np.all(np.abs(size - scale * out) <= step + 1e-6)
     assert np.all(np.abs(crop.center - np.trunc([y, x])) <= 1.5 * step)
-    if step == 1:  # then each patch pixel's colour is its place in the image, as far as there is one
+    if step == 1:  # then each patch pixel's colour is its position in the image, if it is inside
         for channel, axis, side in ((0, 1, 80), (1, 0, 60)):
             first, last = int(crop.top_left[axis]), int(crop.bottom_right[axis])
             shown = np.clip(np.arange(first, last), 0, side - 1).astype(np.float64)
@@ -44,8 +44,8 @@ def test_a_patch_shows_the_pixels_at_its_coordinates(y, x, scale, out, conventio
 
 @some
 @given(st.floats(25, 35), st.floats(25, 55), st.floats(0.2, 4), st.integers(4, 12))
-def test_an_exact_patch_shows_just_what_its_corners_say(y, x, scale, out) -> None:
-    image = ramp().astype(np.float32)  # not rounded to whole colours
+def test_an_exact_patch_shows_the_area_between_its_corners(y, x, scale, out) -> None:
+    image = ramp().astype(np.float32)  # float, so that averages are not rounded
     size = np.full(2, scale * out)
     patch, crop = sample_rectangle(image, np.array([y, x]), size, np.full(2, out), convention="exact")
     area = max(round(0.8 * scale), 1)
@@ -56,7 +56,7 @@ def test_an_exact_patch_shows_just_what_its_corners_say(y, x, scale, out) -> Non
     for channel, axis, side in ((0, 1, 80), (1, 0, 60)):
         line, places = patch[0, channel].mean(dim=axis - 1).numpy(), crop.top_left[axis] + middles
         seen = (places > scale) & (places < side - 1 - scale)
-        rim = (area - 1) / 2  # half an area, which is repeated outwards
+        rim = (area - 1) / 2  # half an averaged area, beyond which the patch is constant
         seen &= (places >= crop.top_left[axis] + rim) & (places <= crop.bottom_right[axis] - 1 - rim)
         np.testing.assert_allclose(line[seen], places[seen], atol=1e-3)
 
@@ -67,7 +67,7 @@ def test_an_exact_patch_shows_just_what_its_corners_say(y, x, scale, out) -> Non
 def test_exact_patches_stay_in_the_image_too(border: str, y: float, x: float, scale: float) -> None:
     _, crop = sample_patch(ramp(), np.array([y, x]), scale, (20, 20), convention="exact", border=border)
     beyond = np.maximum([-crop.top_left, crop.bottom_right - [60, 80]], 0)  # (2, 2)
-    np.testing.assert_allclose(beyond[0], beyond[1], atol=1, err_msg="what hangs over must do so evenly")
+    np.testing.assert_allclose(beyond[0], beyond[1], atol=1, err_msg="the overhang must be equal on both sides")
     fits = (beyond <= 1).all(0)
     assert fits.all() if border == "inside" else fits.any()
 
@@ -86,9 +86,9 @@ def test_a_patch_inside_the_image_at_scale_one_is_a_slice() -> None:
 def test_inside_modes_keep_the_patch_in_the_image(border: str, y: float, x: float, scale: float) -> None:
     _, crop = sample_patch(ramp(), np.array([y, x]), scale, (20, 20), convention="rls", border=border)
     image_size = np.array([60, 80])
-    step = max(int(scale - 0.1), 1)  # corners are whole pixels of the thinned image
+    step = max(int(scale - 0.1), 1)  # corners are whole pixels of the subsampled image
     before, after = np.maximum(-crop.top_left, 0), np.maximum(crop.bottom_right - image_size, 0)
-    assert np.all(np.abs(before - after) <= 2 * step), "what hangs over must do so evenly"
+    assert np.all(np.abs(before - after) <= 2 * step), "the overhang must be equal on both sides"
     fits = before + after <= 2 * step
     assert fits.all() if border == "inside" else fits.any()
 
@@ -108,12 +108,12 @@ def test_sample_patch_names_a_bad_argument(arguments: dict, message: str) -> Non
         sample_patch(given_arguments.pop("image"), np.array([5, 5]), 1.0, (8, 8), **given_arguments)
 
 
-def test_the_shipped_network_sees_targets_that_stand_still_where_they_are() -> None:
+def test_the_shipped_network_has_no_offset_on_still_targets() -> None:
     tracker, found = pytracking.load("rls_dimp"), []
     for name in ("beetle", "car", "bird", "fish", "lantern"):
         sequence = get_dataset("demo")[name]
         frame, (x, y, w, h) = sequence.load_frame(0), sequence.ground_truth_rect[0]
-        # Mirrored too: so what the network thinks of an annotation cancels out, and what is left is the geometry's.
+        # Mirrored frames cancel out the network's bias, so that only errors of the geometry remain.
         for image, left in ((frame, x), (np.ascontiguousarray(frame[:, ::-1]), frame.shape[1] - x - w)):
             tracker.init(image, [left, y, w, h])
             box = np.array([tracker.update(image)["target_bbox"] for _ in range(3)][-1])

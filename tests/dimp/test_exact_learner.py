@@ -1,4 +1,4 @@
-"""The exact learner against dense float64 least squares, and what it may and may not see."""
+"""Compares the exact learner with dense float64 least squares; checks which samples it uses."""
 from __future__ import annotations
 
 from dataclasses import fields
@@ -47,7 +47,7 @@ def equations(problem: TargetObjective, filters: Tensor, samples: list[int], wei
 @few
 @given(seeds, kernels)
 def test_model_of_a_sample_is_the_loss_linearised_at_the_filter(seed: int, kernel: int) -> None:
-    """Its gradient at the filter is the loss's, its matrix is sum d^2 x x^T, without the memory's weight in either."""
+    """Its gradient at the filter is the loss's, its matrix is sum d^2 x x^T, both without the weight in the memory."""
     problem, filters = random_problem(seed, kernel)
     scores = problem.scores(filters)
     for index in range(3):
@@ -61,7 +61,7 @@ def test_model_of_a_sample_is_the_loss_linearised_at_the_filter(seed: int, kerne
         torch.testing.assert_close(found * sample.sample_weights, gradient)
 
 
-def test_positions_that_do_not_move_the_loss_are_left_out() -> None:
+def test_positions_with_zero_derivative_are_omitted() -> None:
     problem, filters = random_problem(0)
     problem.maps.mask.zero_()  # act = max(s, 0)
     sample = problem.sample(1)
@@ -73,8 +73,8 @@ def test_positions_that_do_not_move_the_loss_are_left_out() -> None:
 
 @few
 @given(seeds, kernels)
-def test_solves_the_two_means_of_everything_seen(seed: int, kernel: int) -> None:
-    """Four updates, one new sample in each; each sample is linearised at the filter of its own update."""
+def test_solves_the_weighted_means_of_both_sets(seed: int, kernel: int) -> None:
+    """Seven updates with one new sample each; every sample is linearised at the filter of its own update."""
     problem, filters = random_problem(seed, kernel, samples=6)
     learner = started(filters, iterations=400, first_part=0.5)
     learner.notice(2)
@@ -100,7 +100,7 @@ def test_solves_the_two_means_of_everything_seen(seed: int, kernel: int) -> None
 def test_each_sample_counts_once_and_the_newest_come_first() -> None:
     problem, filters = random_problem(3, samples=6)
     learner = started(filters, most_samples=2)
-    for index in (3, 4, 5, 3):  # place 3 was taken by another sample
+    for index in (3, 4, 5, 3):  # the sample at index 3 was replaced
         learner.notice(index)
     learner.update(problem, filters, 1)
     matrix, _ = equations(problem, filters, [5, 3], [1.0, 1.0])
@@ -110,7 +110,7 @@ def test_each_sample_counts_once_and_the_newest_come_first() -> None:
     torch.testing.assert_close(learner.later.dense(), matrix)
 
 
-def test_forgetting_is_a_window_over_later_samples_alone() -> None:
+def test_forgetting_affects_later_samples_only() -> None:
     problem, filters = random_problem(4, samples=5)
     learner = started(filters, beta=0.5)
     learner.notice(3)
@@ -118,7 +118,7 @@ def test_forgetting_is_a_window_over_later_samples_alone() -> None:
     learner.notice(4)
     learner.update(problem, filters, 1)
     torch.testing.assert_close(learner.later.dense(), equations(problem, filters, [3, 4], [0.5, 1.0])[0])
-    assert learner.later.weight == 1.5 and learner.first.weight == 4  # place 4 held one of the first frame's
+    assert learner.later.weight == 1.5 and learner.first.weight == 4  # index 4 held a sample of the first frame
 
 
 def test_the_loss_falls_and_a_second_look_does_not_hurt() -> None:
@@ -130,7 +130,7 @@ def test_the_loss_falls_and_a_second_look_does_not_hurt() -> None:
     assert learner.report()["nbytes"] == 2 * 8 * (32 * 32 + 32)
 
 
-def test_a_sample_that_is_not_finite_says_nothing() -> None:
+def test_a_sample_that_is_not_finite_is_ignored() -> None:
     problem, filters = random_problem(6, samples=4)
     learner = started(filters)
     learner.notice(3)
@@ -140,13 +140,13 @@ def test_a_sample_that_is_not_finite_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("first_part", 1.5), ("iterations", 0), ("most_samples", 0)])
-def test_settings_that_make_no_sense(name: str, value: float) -> None:
+def test_invalid_settings_are_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=name.replace("most", "exact")):
         exact(**{name: value})
 
 
 @pytest.mark.parametrize("name", ("", "_long_term", "_vot18", "_vot19"))
-def test_parameter_files_differ_in_the_learner_alone(name: str) -> None:
+def test_parameter_files_differ_only_in_the_learner(name: str) -> None:
     one, other = load(f"rls_dimp.exact{name}"), load(f"rls_dimp.{name[1:] or 'default'}")
     own = ("learner", "provenance")
     for each in fields(other):
@@ -166,7 +166,7 @@ def test_in_the_tracker(network: DiMPNet, frames: list[np.ndarray], situation: d
     np.testing.assert_array_equal(boxes(run(tracker, frames)), boxes(outputs))
 
 
-def test_a_moving_average_passes_samples_on(network: DiMPNet) -> None:
+def test_a_moving_average_forwards_new_samples(network: DiMPNet) -> None:
     tracker = RLSDimpTracker(RLSDimpParams(**SMALL, learner="exact", ema_alpha=0.5), network)
     assert isinstance(tracker.learner, MovingAverageLearner)
     problem, filters = random_problem(7)
@@ -176,7 +176,7 @@ def test_a_moving_average_passes_samples_on(network: DiMPNet) -> None:
     assert tracker.learner.learner.later.steps == 1
 
 
-def test_the_weight_of_the_filter_is_the_larger_of_two() -> None:
+def test_the_ridge_is_the_larger_of_the_parameter_s_and_the_network_s() -> None:
     problem, filters = random_problem(8, samples=4)
     assert 0 < float(problem.regularisation) < 0.5
     for ridge in (1e-9, 0.5):
@@ -186,7 +186,7 @@ def test_the_weight_of_the_filter_is_the_larger_of_two() -> None:
         torch.testing.assert_close(found.flatten(), torch.linalg.solve(matrix + lam, target), rtol=1e-6, atol=1e-8)
 
 
-def test_sketches_where_whole_equations_do_not_fit() -> None:
+def test_sketches_if_dense_equations_do_not_fit() -> None:
     problem, filters = random_problem(9, samples=6)
     whole, room = started(filters), 32 * 32 * 8
     assert started(filters, form="auto", memory_budget=room).first.form == "dense"

@@ -23,7 +23,7 @@ losses = pytest.mark.parametrize("loss", ["density", "density_extra", "hinge", "
 
 
 def make_problem(loss: str, seed: int, kernel: int = 4, samples: int = 3) -> tuple[FilterObjective, Tensor]:
-    """A learning problem in float64 and filters to start from."""
+    """A learning problem in float64 and initial filters."""
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape: int) -> Tensor:
@@ -44,13 +44,13 @@ def make_problem(loss: str, seed: int, kernel: int = 4, samples: int = 3) -> tup
 
 
 def windows(problem: FilterObjective, filters: Tensor) -> Tensor:
-    """The row of every score in the filter, (scores, p)."""
+    """The linear map from filter to scores, (scores, p)."""
     eye = torch.eye(filters.numel(), dtype=filters.dtype).view(-1, *filters.shape)
     return torch.stack([problem.scores(unit).flatten() for unit in eye], 1)
 
 
 def dense_curvature(problem: FilterObjective, filters: Tensor) -> Tensor:
-    """Curvature matrix by autograd: of half the sum of squares linearised, or of the divergence itself."""
+    """Curvature matrix by autograd: Gauss-Newton's for half a sum of squares, Newton's for the divergence."""
     rows, scores = windows(problem, filters), problem.scores(filters)
     if isinstance(problem, DensityObjective):
         hessian = torch.autograd.functional.hessian(
@@ -82,7 +82,7 @@ def test_gradient_and_curvature(loss: str, seed: int, kernel: int) -> None:
 
 
 @losses
-def test_chosen_samples_have_the_loss_that_each_has_alone(loss: str) -> None:
+def test_loss_of_a_selection_is_the_sum_over_its_samples(loss: str) -> None:
     problem, filters = make_problem(loss, 0)
     chosen = problem.samples(torch.tensor([2, 0]))
     scores = chosen.scores(filters)
@@ -188,7 +188,7 @@ def test_joint_model_has_the_gradient_of_half_the_loss(seed: int, kernel: int) -
 
 
 @losses
-def test_exploded_filters_are_recognised(loss: str) -> None:
+def test_exploded_filters_are_detected(loss: str) -> None:
     problem, filters = make_problem(loss, 3)
     assert find_fault(problem, 0.1 * filters) is None
     assert find_fault(problem, torch.zeros_like(filters)) is None
@@ -196,7 +196,7 @@ def test_exploded_filters_are_recognised(loss: str) -> None:
     assert "not a number" in find_fault(problem, filters * torch.nan)
 
 
-def test_rows_of_a_density_are_not_drawn() -> None:
+def test_rows_are_not_drawn_for_a_density() -> None:
     problem, filters = make_problem("density", 0)
     with pytest.raises(ValueError, match="virtual"):
         SampledBlock(4).rows(problem, problem.scores(filters), filters.shape[-1], torch.Generator())
@@ -209,7 +209,7 @@ def test_scores_of_atom_are_the_same_size_as_its_features() -> None:
 
 
 def model_oracle(problem: FilterObjective, filters: Tensor, index: int) -> tuple[Tensor, Tensor]:
-    """Matrix and right-hand side of one sample's quadratic model at the filters, by autograd; weight taken out."""
+    """Matrix and right-hand side of one sample's quadratic model at the filters, by autograd, without its weight."""
     sample, flat = problem.sample(index), filters.flatten()
     factor = 1 if isinstance(problem, DensityObjective) else 0.5
     matrix = dense_curvature(sample, filters) - problem.regularisation * torch.eye(len(flat), dtype=flat.dtype)
@@ -222,7 +222,7 @@ def model_oracle(problem: FilterObjective, filters: Tensor, index: int) -> tuple
 @few
 @given(seed=seeds, kernel=kernels)
 def test_exact_learner_solves_the_sum_of_quadratic_models(loss: str, seed: int, kernel: int) -> None:
-    """Three updates; every sample's model is taken at the filter of its own update."""
+    """Three updates; every sample is linearised at the filter of its own update."""
     problem, filters = make_problem(loss, seed, kernel, samples=5)
     learner = ExactLearner(beta=1.0, first_part=0.25, iterations=300, most_samples=1)
     learner.start(filters, torch.Generator())
@@ -231,7 +231,7 @@ def test_exact_learner_solves_the_sum_of_quadratic_models(loss: str, seed: int, 
     lam = problem.regularisation * torch.eye(filters.numel(), dtype=filters.dtype)
     total, z_total = torch.zeros_like(mean), torch.zeros_like(z_mean)
     for later in (3, 4):
-        learner.notice(later)  # none of the three is the first frame's; the newest alone is taken in
+        learner.notice(later)  # none of the three is from the first frame; each update uses the newest only
     for step, index in enumerate((2, 3, 4), start=1):
         learner.notice(index)
         more, z_more = model_oracle(problem, filters, index)

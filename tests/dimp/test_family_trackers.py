@@ -1,4 +1,4 @@
-"""PrDiMP's, SuperDiMP's and ATOM's parameters, each with its RLS version, on the bundled network."""
+"""Trackers of the PrDiMP, SuperDiMP and ATOM families, with their RLS versions, on the bundled network."""
 from __future__ import annotations
 
 import warnings

@@ -1,4 +1,4 @@
-"""Updates that would destroy the filter are refused, whoever the learner, and healthy ones are left alone."""
+"""Updates that would destroy the filter are rejected for every learner; healthy ones pass unchanged."""
 from __future__ import annotations
 
 import re
@@ -33,7 +33,7 @@ def make(network: DiMPNet, kind: str, step_length: float) -> DimpTracker:
 
 @pytest.mark.parametrize("kind", ["bgd", "ema", "rls"])
 @pytest.mark.parametrize("step_length", [1e3, 1e30], ids=["explodes", "overflows"])
-def test_step_length_too_large_leaves_the_filter_as_it_was(
+def test_too_large_step_lengths_do_not_change_the_filter(
     network: DiMPNet, frames: list[np.ndarray], kind: str, step_length: float
 ) -> None:
     tracker = make(network, kind, step_length)
@@ -46,7 +46,7 @@ def test_step_length_too_large_leaves_the_filter_as_it_was(
     assert np.isfinite(boxes(outputs)).all() and np.isfinite([output["score"] for output in outputs]).all()
     assert outputs[-1]["learner"]["rejected"] == 3
     assert [output["learner"]["rejected"] for output in outputs[:2]] == [0, 0]
-    if kind == "rls":  # P knows the inputs, not the filter: it goes on learning
+    if kind == "rls":  # P depends on the inputs only, so it continues to learn
         assert tracker.learner.inverse.steps == outputs[-1]["learner"]["rank"] == 3
         assert torch.isfinite(tracker.learner.inverse.precondition(first.flatten())).all()
 
@@ -69,7 +69,7 @@ def test_healthy_updates_are_not_touched(network: DiMPNet, frames: list[np.ndarr
     assert torch.equal(tracker.filters, unguarded.filters) and outputs[-1]["learner"]["rejected"] == 0
 
 
-def test_steepest_descent_on_broken_features_is_refused() -> None:
+def test_steepest_descent_on_broken_features_is_rejected() -> None:
     problem, filters = random_problem(3)
     broken = TargetObjective(problem.features * torch.nan, problem.maps, problem.root_sample_weight, torch.ones(1))
     learner = SteepestDescentLearner(SteepestDescentOptimizer().double().requires_grad_(False))
@@ -79,7 +79,7 @@ def test_steepest_descent_on_broken_features_is_refused() -> None:
         assert UpdateGuard("").choose(broken, filters, after) is filters
 
 
-def test_inputs_that_are_not_finite_leave_p_as_it_was() -> None:
+def test_inputs_that_are_not_finite_do_not_change_p() -> None:
     problem, filters = random_problem(3)
     broken = TargetObjective(problem.features * torch.nan, problem.maps, problem.root_sample_weight, torch.ones(1))
     learner = rls(0.05, 0.1)
@@ -90,15 +90,15 @@ def test_inputs_that_are_not_finite_leave_p_as_it_was() -> None:
     assert torch.equal(learner.inverse.dense(), before) and learner.inverse.steps == 1
 
 
-def test_forgetting_without_an_end_starts_p_again() -> None:
+def test_p_is_reset_when_forgetting_overflows() -> None:
     problem, filters = random_problem(3)
     learner = rls(0.05, 0.1)
     learner.beta, learner.dtype = 0.5, torch.float32
     learner.start(filters.float(), torch.Generator())
     scores = problem.scores(filters)
-    with pytest.warns(RuntimeWarning, match="starts again"):
+    with pytest.warns(RuntimeWarning, match="was reset"):
         for _ in range(200):
-            learner.take_in(problem, scores, filters.shape[-1])
+            learner.observe(problem, scores, filters.shape[-1])
     assert 1 <= learner.inverse.steps < 200 and torch.isfinite(learner.inverse.dense()).all()
 
 
@@ -109,7 +109,7 @@ def test_faults_of_a_filter(weighted: bool) -> None:
         one = torch.full((1, 1, 1, 1), 0.4, dtype=torch.float64)
         problem = TargetObjective(problem.features, problem.maps, one, problem.regularisation)
     assert find_fault(problem, filters) is None
-    assert find_fault(problem, torch.zeros_like(filters)) is None  # as bad as an empty filter, which is allowed
+    assert find_fault(problem, torch.zeros_like(filters)) is None  # a zero filter is allowed
     assert "times" in find_fault(problem, filters * 100 * LOSS_LIMIT)
     for bad in (torch.nan, torch.inf):
         broken = filters.clone()

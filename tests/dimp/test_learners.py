@@ -1,4 +1,4 @@
-"""The online learners against dense float64 oracles, and the limits in which they coincide."""
+"""Compares the online learners with dense float64 oracles, and with each other in limits where they coincide."""
 from __future__ import annotations
 
 import pytest
@@ -30,7 +30,7 @@ kernels = st.sampled_from([3, 4])
 
 
 def random_problem(seed: int, kernel: int = 4, samples: int = 3) -> tuple[TargetObjective, Tensor]:
-    """A learning problem in float64 and filters to start from."""
+    """A learning problem in float64 and initial filters."""
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape: int) -> Tensor:
@@ -51,7 +51,7 @@ def random_problem(seed: int, kernel: int = 4, samples: int = 3) -> tuple[Target
 
 
 def patches(problem: TargetObjective, kernel: int) -> Tensor:
-    """Every window that the filter sees, (samples, positions, p)."""
+    """All windows that the filter is applied to, (samples, positions, p)."""
     return F.unfold(problem.features[0], kernel, padding=kernel // 2).transpose(1, 2)
 
 
@@ -69,7 +69,7 @@ def rls(step_length: float, delta: float, block_input: BlockInput | None = None,
 
 
 def learn(learner: OnlineLearner, seed: int, kernel: int = 4, updates: int = 4, num_iter: int = 3) -> Tensor:
-    """The filters after several updates, each on other samples."""
+    """The filters after several updates, each on different samples."""
     _, filters = random_problem(seed, kernel)
     learner.start(filters, torch.Generator().manual_seed(seed))
     for update in range(updates):
@@ -178,7 +178,7 @@ def test_steepest_descent_learner_is_the_networks_optimizer() -> None:
     torch.testing.assert_close(found, expected)
 
 
-def test_rls_starts_again_after_reset_every_updates() -> None:
+def test_rls_resets_p_after_reset_every_updates() -> None:
     learner = rls(0.05, 0.1, reset_every=2)
     learn(learner, 3, updates=1)
     assert learner.report()["rank"] == 1
@@ -216,7 +216,7 @@ def test_sampled_block_adds_the_exact_correlation_in_expectation() -> None:
     exact = windows.T @ (gamma[:, None] * windows)
     fourth_moment = gamma.sum() * (gamma * windows.square().sum(1).square()).sum()
     deviation = float(((fourth_moment - exact.square().sum()) / (draws * repetitions)).sqrt())
-    assert deviation < 0.05 * float(exact.norm())  # sharp enough to see a wrong scale
+    assert deviation < 0.05 * float(exact.norm())  # precise enough to detect a wrong scale
     assert float((mean - exact).norm()) < 2 * deviation
 
 

@@ -1,4 +1,4 @@
-"""RLS-DiMP's memory: bounded for sequences of any length, exact until it is full, and the released code as it was."""
+"""P of RLS-DiMP is bounded for sequences of any length, and exact until it is full."""
 from __future__ import annotations
 
 import numpy as np
@@ -56,7 +56,7 @@ def test_a_distractor_in_every_frame_with_room_for_four_directions(network: DiMP
     assert bounds == sorted(bounds) and 0 < bounds[-1] < 1
 
 
-def test_nothing_changes_while_p_fits(network: DiMPNet, frames: list[np.ndarray]) -> None:
+def test_the_limit_changes_nothing_while_p_fits(network: DiMPNet, frames: list[np.ndarray]) -> None:
     limited = run(RLSDimpTracker(RLSDimpParams(**SMALL, **HARD_NEGATIVE), network), frames)
     exact = run(RLSDimpTracker(RLSDimpParams(**SMALL, **HARD_NEGATIVE, p_memory_mib=None), network), frames)
     assert limited[-1]["learner"]["rank"] == exact[-1]["learner"]["rank"] == 11

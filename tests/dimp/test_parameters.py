@@ -1,4 +1,4 @@
-"""The parameter files say what the paper, DiMP's authors and the released code say."""
+"""The parameter files agree with the paper, DiMP's authors and the released code."""
 from __future__ import annotations
 
 import importlib
@@ -22,7 +22,7 @@ def names(package: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [name for each in ("dimp", "rls_dimp", "atom", "rls_atom") for name in names(each)])
-def test_every_file_loads_and_describes_itself(name: str) -> None:
+def test_every_file_loads_and_has_a_docstring(name: str) -> None:
     module = importlib.import_module(f"pytracking.parameter.{name}")
     params = module.parameters()
     assert isinstance(params, RLSDimpParams if name.startswith("rls_") else DimpParams)
@@ -66,8 +66,8 @@ def test_published_values(name: str) -> None:
         ("rls_atom.default", "atom.bgd", "atom.bgd_matched"),
     ],
 )
-def test_controls_differ_in_the_learner_alone(rls: str, bgd: str, matched: str) -> None:
-    """RLS's first step is its rate over delta; the matched control has that length, plain descent a tenth of it."""
+def test_controls_differ_only_in_the_learner(rls: str, bgd: str, matched: str) -> None:
+    """RLS's first step is its rate over delta; the matched control's step is as long, plain descent's a tenth of it."""
     improved, plain, control = (load(name) for name in (rls, bgd, matched))
     first_step = improved.step_length / improved.delta
     assert control.step_length * control.step_factor == pytest.approx(first_step)
@@ -96,7 +96,7 @@ def test_the_papers_learners() -> None:
 
 @pytest.mark.parametrize(("rls", "bgd"), [("default", "bgd"), ("long_term", "bgd_long_term"), ("vot18", "bgd_vot18"),
                                           ("vot19", "bgd_vot19")])  # fmt: skip
-def test_bgd_differs_from_rls_in_the_learner_alone(rls: str, bgd: str) -> None:
+def test_bgd_differs_from_rls_only_in_the_learner(rls: str, bgd: str) -> None:
     one, other = load(f"rls_dimp.{rls}"), load(f"dimp.{bgd}")
     fields = [name for name in DimpParams.__dataclass_fields__ if name not in ("learner", "provenance")]
     assert {name: getattr(one, name) for name in fields} == {name: getattr(other, name) for name in fields}
@@ -109,5 +109,5 @@ def test_bgd_differs_from_rls_in_the_learner_alone(rls: str, bgd: str) -> None:
     [("rls_dimp.default", 20), ("dimp.bgd", 20), ("dimp.default", 20), ("dimp.dimp50_vot18", 0), ("rls_dimp.vot19", 0),
      ("rls_dimp.prdimp50", 0), ("dimp.super_dimp_bgd", 0), ("atom.default", 0)],
 )  # fmt: skip
-def test_early_frames_are_for_files_without_a_schedule_of_their_own(name: str, frames: int) -> None:
+def test_early_frames_are_not_recommended_to_files_with_their_own_schedule(name: str, frames: int) -> None:
     assert with_recommendations(load(name), {"early_frames": 20}).early_frames == frames

@@ -1,4 +1,4 @@
-"""The tracker's parts where the golden numbers say nothing: properties, limits and errors."""
+"""Properties, limits and errors of the tracker's parts that the golden tests do not cover."""
 from __future__ import annotations
 
 import copy
@@ -68,7 +68,7 @@ def test_first_frame_boxes_lie_on_the_target(border: str) -> None:
 
 @some
 @given(st.floats(1, 200), st.floats(1, 200), st.floats(2, 90), st.floats(2, 90), st.floats(0.2, 4))
-def test_a_box_comes_back_from_the_patch_half_a_patch_pixel_off(y, x, h, w, scale) -> None:
+def test_a_box_returns_from_the_patch_half_a_patch_pixel_off(y, x, h, w, scale) -> None:
     frame = PatchFrame(np.array([50.0, 60.0]), scale, np.array([288, 288]))
     pos, size = frame.target_in_frame(frame.box_in_patch(np.array([y, x]), np.array([h, w])))
     np.testing.assert_allclose(pos - [y, x], 0.5 * scale, atol=1e-9)
@@ -77,7 +77,7 @@ def test_a_box_comes_back_from_the_patch_half_a_patch_pixel_off(y, x, h, w, scal
 
 @some
 @given(st.floats(1, 200), st.floats(1, 200), st.floats(2, 90), st.floats(2, 90), st.floats(0.2, 4))
-def test_a_box_comes_back_from_an_exact_patch_where_it_was(y, x, h, w, scale) -> None:
+def test_a_box_returns_from_an_exact_patch_unchanged(y, x, h, w, scale) -> None:
     frame = PatchFrame(np.array([50.0, 60.0]), scale, np.array([208, 208]), exact=True)
     pos, size = frame.target_in_frame(frame.box_in_patch(np.array([y, x]), np.array([h, w])))
     np.testing.assert_allclose([*pos, *size], [y, x, h, w], atol=1e-9)
@@ -124,7 +124,7 @@ def test_a_memory_without_room_says_so() -> None:
 
 
 class Hill:
-    """Stands for an IoU-Net whose overlap peaks at one box."""
+    """Replaces an IoU-Net; its overlap peaks at one box."""
 
     def __init__(self, top: list[float]) -> None:
         self.top = np.array(top)
@@ -174,10 +174,10 @@ def test_best_mean_leaves_out_elongated_boxes() -> None:
     assert best_mean(boxes[2:3], overlaps[2:3], 2, 6.0) is None
 
 
-def test_damping_takes_its_parts_of_the_way_of_centre_and_size() -> None:
+def test_damping_applies_fractions_of_the_change_of_centre_and_size() -> None:
     box, refined = np.array([10.0, 20, 40, 30]), np.array([30.0, 10, 20, 50])
-    np.testing.assert_allclose(damped(box, refined, 0.5), [20, 15, 30, 40])  # one part: every number half way
-    np.testing.assert_allclose(damped(box, refined, (1.0, 0.0)), [20, 20, 40, 30])  # moved alone
+    np.testing.assert_allclose(damped(box, refined, 0.5), [20, 15, 30, 40])  # one fraction: every number half way
+    np.testing.assert_allclose(damped(box, refined, (1.0, 0.0)), [20, 20, 40, 30])  # moved only
     np.testing.assert_allclose(damped(box, refined, (0.0, 0.5)), [15, 15, 30, 40])  # grown around (30, 35)
     np.testing.assert_allclose(damped(box, refined, (1.0, 0.5), trust=0.5), [17.5, 17.5, 35, 35])
     assert damped(box, refined, 1.0) is refined

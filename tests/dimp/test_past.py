@@ -1,4 +1,4 @@
-"""The margin on the past: which samples are kept, which count, and that nothing else changes."""
+"""The margin on old samples: which samples are kept, which count, and that reporting it changes no box."""
 from __future__ import annotations
 
 import numpy as np
@@ -26,24 +26,24 @@ LEARNERS = {
 @few
 @given(st.sets(st.integers(1, 3000), min_size=1, max_size=300), st.integers(2, 16))
 @example({1, 2, 3, 4}, 3)
-def test_samples_are_few_spread_out_and_older_than_a_hundred_frames(offered: set[int], most: int) -> None:
-    kept = PastSamples(most)
+def test_samples_are_few_spread_out_and_older_than_a_hundred_frames(offered: set[int], capacity: int) -> None:
+    kept = PastSamples(capacity)
     for number in sorted(offered):
         kept.offer(number, torch.zeros(1, 1, 1, 1), torch.zeros(4))
     numbers = kept.frames(10**6)
-    assert len(numbers) <= most and numbers[0] == min(offered) and set(numbers) <= offered
+    assert len(numbers) <= capacity and numbers[0] == min(offered) and set(numbers) <= offered
     assert all(after - before >= kept.interval for before, after in zip(numbers, numbers[1:], strict=False))
-    assert max(offered) - numbers[-1] < kept.interval, "the newest is kept as soon as it is its turn"
+    assert max(offered) - numbers[-1] < kept.interval, "a sample is kept as soon as one is due"
     now = max(offered) + 1
     assert kept.frames(now) == [number for number in numbers if now - number > 100]
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_every_learner_reports_it_and_is_not_changed_by_it(network, frames, learner: str) -> None:
+def test_every_learner_reports_the_margin_and_tracks_as_without(network, frames, learner: str) -> None:
     tracker_class, params_class = LEARNERS[learner]
     common = SMALL | ALWAYS_FOUND | {"learner": learner}
     tracker = tracker_class(params_class(**common, output_past_margin=True), network)
-    tracker.past = PastSamples(age=4)
+    tracker.past = PastSamples(min_age=4)
     outputs = run(tracker, frames)
     found = [output["learner"]["past_margin"] for output in outputs]
     assert found[:4] == [None] * 4 and all(np.isfinite(value) for value in found[4:])  # frames 2 to 5, then from 6 on
@@ -52,9 +52,9 @@ def test_every_learner_reports_it_and_is_not_changed_by_it(network, frames, lear
     np.testing.assert_array_equal(boxes(outputs), boxes(silent))
 
 
-def test_the_margin_is_that_of_the_present_filter_on_old_samples_alone(network, frames, monkeypatch) -> None:
+def test_the_margin_is_that_of_the_current_filter_on_old_samples(network, frames, monkeypatch) -> None:
     tracker = DimpTracker(DimpParams(**SMALL | {"train_skipping": 1}, **ALWAYS_FOUND, output_past_margin=True), network)
-    tracker.past = PastSamples(age=4)
+    tracker.past = PastSamples(min_age=4)
     stored: list[tuple[torch.Tensor, torch.Tensor]] = []
     offer = tracker.past.offer
     monkeypatch.setattr(tracker.past, "offer", lambda n, x, box: (stored.append((x.clone(), box)), offer(n, x, box)))

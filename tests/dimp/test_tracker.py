@@ -106,7 +106,7 @@ def test_update_schedule(network, frames, thresholds: dict, flag: str, paper: li
     ("thresholds", "learnt", "stored"),
     [(UNCERTAIN, [5, 5, 5, 0, 0, 5], 3), (NEVER_FOUND, [0, 0, 5, 0, 0, 5], 0)],
 )
-def test_early_frames_teach_at_once(network, frames, thresholds: dict, learnt: list[int], stored: int) -> None:
+def test_early_frames_are_learnt_at_once(network, frames, thresholds: dict, learnt: list[int], stored: int) -> None:
     tracker = RLSDimpTracker(RLSDimpParams(**SMALL, **thresholds, early_frames=4), network)
     assert [output["learner"]["num_iter"] for output in run(tracker, frames[:7])] == learnt
     assert tracker.memory.num_stored == 15 + stored
@@ -136,8 +136,8 @@ def test_without_iou_net_the_size_stays(network: DiMPNet, frames: list[np.ndarra
     np.testing.assert_allclose(boxes(outputs)[:, 2:], [INIT_BOX[2:]] * len(outputs))
 
 
-def test_a_tracker_takes_its_parameters_as_they_are(network: DiMPNet) -> None:
-    network.metadata = {"tracker": {"image_sample_size": 64}}  # for pytracking.evaluation, before a tracker is made
+def test_a_tracker_uses_its_parameters_unchanged(network: DiMPNet) -> None:
+    network.metadata = {"tracker": {"image_sample_size": 64}}  # applied by pytracking.evaluation, not by the tracker
     try:
         params = DimpParams(device="cpu")
         assert DimpTracker(params, network).params is params

@@ -5,7 +5,7 @@ import torch
 
 from ltr.engine.box_head import OnnxBoxHead
 from ltr.models.bbreg import IoUNet, TargetIoU
-from pytracking.tracker.dimp.refinement import climb, climb_at_once
+from pytracking.tracker.dimp.refinement import climb, climb_in_engine
 
 BOXES = np.array(
     [[60, 50, 50, 40], [65.3, 48.7, 33, 61], [50, 60, 40, 30], [70, 60, 50, 45], [60, 40, 9.5, 17]], np.float32
@@ -31,23 +31,23 @@ def make_local():
 def test_as_step_by_step(make_local, space, iterations, length, decay):
     expected, values = climb(BOXES, make_local(), iterations, length, decay, space)
     assert np.abs(expected - BOXES).max() > 0.3
-    found = climb_at_once(BOXES, make_local(), iterations, length, decay, space)
+    found = climb_in_engine(BOXES, make_local(), iterations, length, decay, space)
     np.testing.assert_allclose(found[0], expected, rtol=0, atol=1e-3)
     np.testing.assert_allclose(found[1], values, rtol=0, atol=1e-5)
 
 
 def test_threads_change_nothing(make_local):
     alone, shared = make_local(), make_local(threads=2)
-    expected = climb_at_once(BOXES, alone, 5, 0.1, 1.0, "edges")
+    expected = climb_in_engine(BOXES, alone, 5, 0.1, 1.0, "edges")
     for _ in range(8):  # whole and in parts, as long as both are tried
-        for each, other in zip(climb_at_once(BOXES, shared, 5, 0.1, 1.0, "edges"), expected, strict=True):
+        for each, other in zip(climb_in_engine(BOXES, shared, 5, 0.1, 1.0, "edges"), expected, strict=True):
             np.testing.assert_array_equal(each, other)
 
 
 @pytest.mark.parametrize("length", [40.0, 1000.0])
 def test_boxes_that_wander_off_or_vanish_go_step_by_step(make_local, length):
-    assert climb_at_once(BOXES, make_local(), 5, length, 1.0, "edges") is None
+    assert climb_in_engine(BOXES, make_local(), 5, length, 1.0, "edges") is None
 
 
 def test_what_one_call_cannot_do(make_local):
-    assert climb_at_once(BOXES, make_local(), 5, 0.1, 1.0, "relative") is None
+    assert climb_in_engine(BOXES, make_local(), 5, 0.1, 1.0, "relative") is None

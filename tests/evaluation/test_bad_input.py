@@ -1,6 +1,8 @@
 """Each kind of bad input ends in an error that names file and frame (or the documented handling), and in no result."""
 from __future__ import annotations
 
+import struct
+
 import cv2
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from pytracking.evaluation import Tracker
 from pytracking.evaluation.datasets.folder import load
 from pytracking.evaluation.running import run_dataset
 from pytracking.evaluation.sequence import Sequence, SequenceError
+from pytracking.utils import image_io
 from pytracking.utils.boxes import BoxError
 from pytracking.utils.image_io import ImageReadError, read_image, write_image
 from tests.evaluation.conftest import write_sequence
@@ -41,6 +44,18 @@ def test_truncated_image(root, suffix, kept):
     message = failure(root)
     assert str(damaged) in message
     assert "frame 4 of sequence 's'" in message
+
+
+@pytest.mark.parametrize("decoder", ["simplejpeg", "opencv"])
+def test_the_orientation_of_a_jpeg_is_ignored_by_every_decoder(monkeypatch, decoder):
+    """With OpenCV such frames were rotated, so results depended on whether simplejpeg was installed."""
+    if decoder == "opencv":
+        monkeypatch.setattr(image_io, "simplejpeg", None)
+    data = cv2.imencode(".jpg", np.zeros((16, 24, 3), np.uint8))[1].tobytes()
+    entry = struct.pack("<HHIHH", 0x0112, 3, 1, 6, 0)  # the tag Orientation, one short: 6, rotate by 90 degrees
+    exif = b"Exif\0\0II*\0" + struct.pack("<IH", 8, 1) + entry + struct.pack("<I", 0)
+    rotated = data[:2] + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + data[2:]
+    assert image_io.decode_image(rotated, "a.jpg").shape == (16, 24, 3)
 
 
 def test_jpeg_with_a_thumbnail_inside_or_bytes_after_it(tmp_path):

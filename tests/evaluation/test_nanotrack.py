@@ -14,7 +14,7 @@ from pytracking.tracker.nanotrack.free_shape import free_spatial_size
 from pytracking.tracker.nanotrack.nanotrack import (
     cell_points,
     change_penalty,
-    decoded,
+    decode_boxes,
     open_session,
     target_probability,
 )
@@ -47,7 +47,7 @@ def test_only_heights_and_widths_of_inputs_and_outputs_are_freed() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\x08", b"\x08\x07", b"no model"])
 def test_other_files_are_refused(content: bytes) -> None:
-    with pytest.raises(ValueError, match="no ONNX model"):
+    with pytest.raises(ValueError, match="not an ONNX model"):
         free_spatial_size(content)
 
 
@@ -57,7 +57,7 @@ def test_cells_are_read_as_boxes() -> None:
     assert window.argmax() == 4
     distances = np.zeros((4, 3, 3))
     distances[:, 1, 2] = [10, 4, 6, 8]  # left, top, right, bottom of the cell right of the middle
-    offsets, sizes = decoded(distances, points)
+    offsets, sizes = decode_boxes(distances, points)
     assert offsets[5].tolist() == [14, 2] and sizes[5].tolist() == [16, 12]
     logits = np.zeros((2, 3, 3))
     logits[1, 0, 0] = 2.0

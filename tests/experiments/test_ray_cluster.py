@@ -108,5 +108,5 @@ def test_ray_that_does_not_start_gets_a_sentence(monkeypatch):
 
 @pytest.mark.parametrize("options", [{"cpus": 0}, {"gpus": -1.0}])
 def test_impossible_shares_are_refused(options):
-    with pytest.raises(ValueError, match="at least one core"):
+    with pytest.raises(ValueError, match="cpus must be at least 1"):
         RayPool(**options)

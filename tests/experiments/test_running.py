@@ -142,10 +142,22 @@ def test_plan_counts_and_status_follow_the_run(experiment, results):
 def test_plan_tries_a_tracker_on_the_sequences_it_will_run_on(experiment, results):
     (job,) = jobs_of(experiment, Selection(trackers=("still",)))
     (plan,) = plan_job(job, workers=1)
-    assert plan.speed.source == "14 frames of 2 sequences tried now"  # 8 and 6: less than a probe's most
+    assert plan.speed.source == "14 frames of 2 sequences measured now"  # 8 and 6: less than a probe's most
     # two first frames and 12 others in each of two runs
     assert plan.seconds == pytest.approx(4 * plan.speed.first_frame + 24 * plan.speed.other_frames)
     assert not results.exists() or not list(results.rglob("walk.txt")), "a probe must leave no results behind"
+
+
+def test_a_plan_of_one_frame_sequences_has_no_speed_but_hours(experiment, results, sequences):
+    for folder in sequences.iterdir():
+        for image in sorted((folder / "img").iterdir())[1:]:
+            image.unlink()
+        truth = folder / "groundtruth_rect.txt"
+        truth.write_text(truth.read_text().splitlines()[0] + "\n")
+    (job,) = jobs_of(experiment, Selection(trackers=("still",)))
+    plans = plan_job(job, workers=1)
+    assert plans[0].frames == 4 and plans[0].seconds > 0
+    assert "hours with 1 workers" in str(plan_table(plans, [], 1))
 
 
 def test_probes_are_spread_over_the_dataset():

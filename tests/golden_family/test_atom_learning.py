@@ -107,7 +107,7 @@ def test_joint_learning(case, weights):
         case.check(-joint.linearise(filters, projection).gradient(), f"{name}_gn{step}_b")
         filters, projection = learn_jointly(joint, filters, projection, 1, iterations, traces)
         case.check(torch.stack(traces[step].rho), f"{name}_gn{step}_rho")
-        case.check(torch.stack(traces[step].bend), f"{name}_gn{step}_pq")
+        case.check(torch.stack(traces[step].curvature), f"{name}_gn{step}_pq")
     case.check(torch.stack(traces[0].solutions), f"{name}_gn0_delta")
     case.check(torch.stack(traces[0].directions), f"{name}_gn0_p")
 
@@ -144,7 +144,7 @@ def test_updates(case, kind):
 
 def check_call(case: Case, name: str, trace: CgTrace) -> None:
     case.check(torch.stack(trace.rho), f"{name}_rho")
-    case.check(torch.stack(trace.bend), f"{name}_pq")
+    case.check(torch.stack(trace.curvature), f"{name}_pq")
     for found, expected in zip(trace.overlap, case.number(f"{name}_rho2"), strict=True):
         assert (found is None) == bool(np.isnan(expected)), name
         if found is not None:  # nearly orthogonal vectors: relative to what would be there if they were not

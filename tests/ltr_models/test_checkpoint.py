@@ -151,7 +151,7 @@ def tensor_pickle(size: str, stride: str, offset: int = 0, numel: int = 4) -> by
         (tensor_pickle("(I2\nt", "(I4\nt"), "beyond its storage"),
         (tensor_pickle("(I2\nt", "(I1\nt", offset=3), "beyond its storage"),
         (tensor_pickle("(I1000000000\nt", "(I0\nt"), "beyond its storage"),
-        (tensor_pickle("(I-2\nt", "(I1\nt"), "not made of counts"),
+        (tensor_pickle("(I-2\nt", "(I1\nt"), "an invalid shape"),
         (tensor_pickle("(I4\nt", "(I1\nt", numel=1 << 40), "bytes instead of"),
     ],
     ids=["too long", "stride", "offset", "expanded", "negative", "huge storage"],

@@ -50,7 +50,7 @@ def test_failed_save_leaves_the_old_file(tmp_path, tiny, monkeypatch):
     ("arguments", "message"),
     [
         (({}, {"function": "os.system", "kwargs": {}}), "not one of"),
-        (({}, CONSTRUCTOR, {"when": object()}), "metadata must be json-like"),
+        (({}, CONSTRUCTOR, {"when": object()}), "metadata must be JSON-like"),
         (({"w": torch.tensor([1e9])}, CONSTRUCTOR, {}), "16 bits"),
     ],
 )

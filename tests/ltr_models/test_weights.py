@@ -115,7 +115,7 @@ def test_search_order(tmp_path, monkeypatch):
 def test_known_entries_are_complete():
     for name, entry in KNOWN.items():
         assert name == entry.name and entry.licence
-        if entry.url is None:  # nobody publishes it; the page says how it is made
+        if entry.url is None:  # not published; the page says how to make it
             assert "pytracking train" in entry.page
         else:
             assert entry.url.startswith("https://") and entry.page.startswith("https://")

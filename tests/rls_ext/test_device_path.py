@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from rls_ext import InverseCorrelation, NormalEquations, RLSRegressor, devices, virtual_input_conv, virtual_input_linear
-from rls_ext.factored import FactoredInverse
 from tests.rls_ext.oracles import dense_oracle, stream
 
 FEW = 20  # updates, as many as fit before memory grows and rows without news are looked for
@@ -17,7 +16,7 @@ def test_without_looking_the_matrix_and_its_rank_are_the_same(monkeypatch, budge
     looking = InverseCorrelation(30, **options)
     for x in inputs:
         looking.update(x)
-    monkeypatch.setattr(FactoredInverse, "may_look", False)
+    monkeypatch.setattr(devices, "may_look", lambda device: False)
     blind = InverseCorrelation(30, **options)
     for x in inputs:
         blind.update(x)
@@ -55,7 +54,6 @@ BAD = pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def blind(monkeypatch):
     """The path for accelerators, with numbers."""
     monkeypatch.setattr(devices, "may_look", lambda device: False)
-    monkeypatch.setattr(FactoredInverse, "may_look", False)
 
 
 @BAD

@@ -2,7 +2,7 @@
 import pytest
 import torch
 
-from rls_ext import HyperparameterError, NonFiniteInputError, RLSRegressor, ShapeError
+from rls_ext import HyperparameterError, NonFiniteInputError, RLSRegressor, ShapeError, StateMismatchError
 from tests.rls_ext.oracles import ridge_oracle
 
 
@@ -51,7 +51,7 @@ def test_state_round_trip_and_reset():
     torch.testing.assert_close(first.weight, second.weight, rtol=1e-12, atol=1e-14)
     first.reset()
     assert not first.weight.any() and first.inverse.steps == 0
-    with pytest.raises(ShapeError, match="weight"):
+    with pytest.raises(StateMismatchError, match="weight"):
         RLSRegressor(5, 3, 0.1, 0.9).load_state_dict(first.state_dict())
 
 

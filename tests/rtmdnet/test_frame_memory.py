@@ -31,5 +31,5 @@ def test_an_empty_memory_says_so():
 
 
 def test_too_many_samples_are_refused():
-    with pytest.raises(ValueError, match="4 samples, not 5"):
+    with pytest.raises(ValueError, match="got 5 samples.*at most 4"):
         FrameMemory(3, 4).add(torch.zeros(5, 2))

@@ -10,8 +10,8 @@ from pytracking.tracker.rtmdnet.scene import (
     SceneGeometry,
     crop_scenes,
     enclosing_box,
+    ensure_visible,
     jittered_scenes,
-    keep_in_touch,
     regions_in_scenes,
     replica_scenes,
     scenes_of,
@@ -28,7 +28,7 @@ def test_enclosing_box_holds_the_enlarged_samples():
 @settings(max_examples=50, deadline=None)
 @given(st.tuples(st.floats(-900, 900), st.floats(-900, 900), st.floats(1, 400), st.floats(1, 400)))
 def test_a_scene_keeps_touching_the_image(box):
-    kept = keep_in_touch(np.array(box), (240, 320))
+    kept = ensure_visible(np.array(box), (240, 320))
     assert (kept[:2] <= [320, 240]).all() and (kept[:2] + kept[2:] >= 0).all() and (kept[2:] > 0).all()
 
 

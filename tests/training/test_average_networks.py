@@ -53,6 +53,13 @@ def test_wrong_arguments_are_named(files: list[Path], tmp_path: Path, capsys) ->
         assert wrong[-1] in capsys.readouterr().err and not (tmp_path / "mean.pth").exists()
 
 
+def test_weights_too_large_for_16_bits_are_an_error_message(tmp_path: Path, capsys) -> None:
+    save_checkpoint(tmp_path / "large.pth", {"weight": torch.tensor([1e9])}, CONSTRUCTOR)
+    with pytest.raises(SystemExit):
+        main([str(tmp_path / "large.pth"), "--output", str(tmp_path / "mean.pth")])
+    assert "16 bits" in capsys.readouterr().err and not (tmp_path / "mean.pth").exists()
+
+
 def test_the_shipped_network_recommends_what_its_setting_says() -> None:
     shipped = Path(dimp_mobile.__file__).parents[2] / "bundled" / "dimp_mobile.pth"
     assert read_checkpoint(shipped).metadata["tracker"] == dimp_mobile.TRACKER

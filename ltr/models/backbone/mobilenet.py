@@ -1,4 +1,4 @@
-"""MobileNetV2 (Sandler et al., 2018) with torchvision's parameter names, cut where a tracker needs no more."""
+"""MobileNetV2 (Sandler et al., 2018) with torchvision's parameter names, truncated to the layers that trackers need."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-# expansion, channels, blocks, stride of the first block: table 2 of the paper up to stride 16, plus the first block of
-# the next stage, whose 1x1 expansion still runs at stride 16.
+# expansion, channels, blocks, stride of the first block: table 2 of the paper up to stride 16, plus the next stage, of
+# which at most the first block's 1x1 expansion is used, which still runs at stride 16.
 STAGE_TABLE = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2))
 
 
@@ -17,7 +17,7 @@ def _round_channels(channels: float, divisor: int = 8) -> int:
 
 
 class StridedDepthwise(nn.Conv2d):
-    """In single precision on a CPU: the gradient in bfloat16 takes ten times as long, a sixth of a training step."""
+    """Uses single precision on CPUs, where bfloat16 gradients take ten times as long: a sixth of a training step."""
 
     def forward(self, x: Tensor) -> Tensor:
         if x.device.type != "cpu":
@@ -33,7 +33,7 @@ def _conv_norm_act(channels_in: int, channels: int, kernel: int, stride: int = 1
 
 
 class FrozenConv:
-    """A folded convolution and the ReLU6 after it as a function: a module's call takes as long as a thin layer."""
+    """A folded convolution and its ReLU6 as a plain function: calling a module costs as much time as a thin layer."""
 
     __slots__ = ("bias", "clamped", "options", "weight")
 
@@ -48,9 +48,9 @@ class FrozenConv:
 
 
 class InvertedResidual(nn.Module):
-    """1x1 expansion, depthwise 3x3, linear 1x1 projection; a shortcut where shapes allow one.
+    """1x1 expansion, depthwise 3x3, linear 1x1 projection; a shortcut if the shapes match.
 
-    ``only_expansion`` builds no more than the 1x1 expansion, because its output is what is wanted.
+    With ``only_expansion``, the block ends after the 1x1 expansion.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class InvertedResidual(nn.Module):
                 nn.BatchNorm2d(channels),
             ]
         self.conv = nn.Sequential(*layers)
-        self.frozen: list[FrozenConv] = []  # the same for inference alone, see freeze
+        self.frozen: list[FrozenConv] = []  # replaces conv after freeze
 
     def forward(self, x: Tensor) -> Tensor:
         return self.forward_with_expansion(x)[0]
 
     def forward_with_expansion(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Output and, beside it, the hidden map after the expansion (at the stride of the input)."""
+        """The output and the hidden map after the expansion (at the stride of the input)."""
         first, *others = self.frozen or self.conv
         hidden = first(x)
         out = hidden
@@ -83,18 +83,18 @@ class InvertedResidual(nn.Module):
         return (x + out if self.has_shortcut else out), hidden
 
     def freeze(self) -> None:
-        """Computes the same faster from now on; for inference alone, after the batch norms have been folded."""
+        """Switches to a faster equivalent for inference; batch norms must have been folded."""
         convs = [(module, False) for module in self.conv if isinstance(module, nn.Conv2d)]
         clamped = [(module[0], True) for module in self.conv if isinstance(module, nn.Sequential)]
         self.frozen = [FrozenConv(conv, clamp) for conv, clamp in clamped + convs]
 
 
 class MobileNetV2(nn.Module):
-    """MobileNetV2 up to the deepest tap; ``width`` is a factor on all channel counts, ``taps`` has one for each output.
+    """MobileNetV2 up to the deepest tap; ``width`` scales all channel counts, ``taps`` maps output names to taps.
 
     A tap is ``"N"`` (output of ``features.N``, a linear bottleneck with few channels) or ``"Ne"`` (the 1x1 expansion
-    inside ``features.N``, six times the channels, rectified). At stride 8 live 4, 5, 6 (32 channels) and 7e (192); at
-    stride 16 live 7 … 10 (64), 11 … 13 (96), 8e … 11e (384) and 12e … 14e (576).
+    inside ``features.N``, six times the channels, rectified). Taps at stride 8 are 4, 5, 6 (32 channels) and 7e (192);
+    at stride 16, 7 … 10 (64), 11 … 13 (96), 8e … 11e (384) and 12e … 14e (576).
     """
 
     strides = {"layer2": 8, "layer3": 16}
@@ -125,7 +125,7 @@ class MobileNetV2(nn.Module):
         for name, tap in self.taps.items():
             if tap_strides.get(tap) != self.strides.get(name) or tap == "1e":
                 valid = [t for t, s in tap_strides.items() if s == self.strides.get(name) and t != "1e"]
-                raise ValueError(f"MobileNetV2 tap {tap!r} cannot be {name!r}; at its stride are {valid}")
+                raise ValueError(f"MobileNetV2 tap {tap!r} cannot be {name!r}; the taps at its stride are {valid}")
             self.channels[name] = tap_channels[tap]
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
@@ -151,9 +151,9 @@ class MobileNetV2(nn.Module):
         return found
 
     def upper_blocks(self) -> nn.Sequential:
-        """What turns the map of "layer2" into that of "layer3", where both are taps of whole blocks."""
+        """The blocks that compute "layer3" from "layer2", if both taps are outputs of whole blocks."""
         first, last = (int(self.taps[name]) for name in ("layer2", "layer3"))
         return self.features[first + 1 : last + 1]
 
     def drop_unused(self, layers: Sequence[str]) -> None:
-        """Nothing past the deepest tap was built."""
+        """Does nothing: layers past the deepest tap are never built."""

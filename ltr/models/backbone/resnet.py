@@ -15,7 +15,7 @@ class BasicBlock(nn.Module):
 
     def __init__(self, channels_in: int, channels: int, stride: int = 1, stride_on_first: bool = False) -> None:
         super().__init__()
-        del stride_on_first  # a basic block has its stride on the first convolution in every variant
+        del stride_on_first  # basic blocks always have their stride on the first convolution
         self.conv1 = nn.Conv2d(channels_in, channels, 3, stride=stride, padding=1, bias=False)
         self.bn1 = nn.BatchNorm2d(channels)
         self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
@@ -31,7 +31,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """1x1, 3x3, 1x1 convolutions and a shortcut; four times as many channels leave as the 3x3 has."""
+    """1x1, 3x3, 1x1 convolutions and a shortcut; the output has four times as many channels as the 3x3."""
 
     expansion = 4
 
@@ -64,16 +64,16 @@ def _shortcut(channels_in: int, channels_out: int, stride: int) -> nn.Sequential
 
 
 class ResNet(nn.Module):
-    """A residual network that returns the stages asked for and computes nothing past the deepest of them.
+    """A residual network that returns the requested stages and computes nothing past the deepest of them.
 
-    The published checkpoints hold ``layer4`` and the 1000-way ``fc`` although no tracker uses them. They are built by
-    default, so that those files load strictly, and left out with ``last_stage=3, num_classes=None``.
+    Published checkpoints contain ``layer4`` and the 1000-way ``fc``, although no tracker uses them. They are built by
+    default so that these files load strictly; ``last_stage=3, num_classes=None`` omits them.
 
     Args:
-        last_stage: stages that exist (1 to 4).
+        last_stage: number of stages to build (1 to 4).
         num_classes: outputs of ``fc``, or None for no ``fc``.
-        stride_on_first: stride of a bottleneck stage on its first 1x1 convolution (original Caffe weights) instead of
-            the 3x3 (torchvision).
+        stride_on_first: put a bottleneck stage's stride on its first 1x1 convolution (original Caffe weights) instead
+            of the 3x3 (torchvision).
     """
 
     strides = {"conv1": 2, "layer1": 4, "layer2": 8, "layer3": 16, "layer4": 32}
@@ -109,7 +109,7 @@ class ResNet(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, images: Tensor, layers: Sequence[str] = ("layer2", "layer3")) -> dict[str, Tensor]:
-        """Feature maps of normalised RGB (B, 3, H, W): some of "conv1" (after its ReLU), "layer1" … "layer4"."""
+        """Maps by name of normalised RGB (B, 3, H, W); layers are "conv1" (after its ReLU), "layer1" … "layer4"."""
         unknown = [name for name in layers if name not in self.channels]
         if unknown:
             raise ValueError(f"backbone layers {unknown} do not exist; it has {list(self.channels)}")
@@ -125,7 +125,7 @@ class ResNet(nn.Module):
         return found
 
     def drop_unused(self, layers: Sequence[str]) -> None:
-        """Frees the memory of stages past the deepest of ``layers`` (after loading; the state dict shrinks)."""
+        """Removes the stages past the deepest of ``layers`` from a loaded network, and so from its state dict."""
         deepest = max(self.strides[name] for name in layers)
         for name in [*STAGES, "fc"]:
             if hasattr(self, name) and self.strides.get(name, 64) > deepest:

@@ -1,4 +1,4 @@
-"""ATOM's offline part (Danelljan et al., 2019): a ResNet with an IoU-Net; its classifier is learned online only."""
+"""ATOM's offline part (Danelljan et al., 2019): a ResNet with an IoU-Net. The classifier is only learned online."""
 from __future__ import annotations
 
 from torch import Tensor, nn
@@ -11,13 +11,13 @@ from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead
 class ATOMNet(BackboneAndBoxHead):
     """Backbone and IoU-Net."""
 
-    feature_stride = 16  # image pixels for each cell of the classification features
+    feature_stride = 16  # image pixels per cell of the classification features
 
     def __init__(self, feature_extractor: nn.Module, bb_regressor: IoUNet) -> None:
         super().__init__(feature_extractor=feature_extractor, bb_regressor=bb_regressor)
 
     def classification_features(self, backbone: dict[str, Tensor]) -> Tensor:
-        """What the projection acts on (B, C, H, W): the coarse features, each image's scaled to unit mean square."""
+        """The projection's input (B, C, H, W): the coarse features, scaled to unit mean square per image."""
         coarse = backbone["layer3"]
         return coarse / (coarse.square().mean((1, 2, 3), keepdim=True) + 1e-10).sqrt()
 
@@ -35,5 +35,5 @@ def atom_resnet50(*, backbone_pretrained: bool = False, **options) -> ATOMNet:
 
 
 def _renamed(options: dict) -> dict:
-    names = {"iou_input_dim": "pred_input_dim", "iou_inter_dim": "pred_inter_dim"}  # as the published trainer says them
+    names = {"iou_input_dim": "pred_input_dim", "iou_inter_dim": "pred_inter_dim"}  # the published trainer's names
     return {names.get(name, name): value for name, value in options.items()}

@@ -1,6 +1,6 @@
-"""The parts of an IoU-Net that refinement needs for each frame and step, folded, on torch.
+"""The parts of an IoU-Net that refinement runs per frame and step, folded, on torch.
 
-Another engine may take their place: :class:`BoxHead` says what it must do.
+:class:`BoxHead` is the interface for other engines.
 """
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from ltr.models.inference import fold_norm
 
 ConvWeights = tuple[Tensor, Tensor]
 LevelWeights = tuple[np.ndarray, np.ndarray]  # of boxes' bins: V (N, bins, rows), H (N, bins, columns)
-LevelGradient = tuple[np.ndarray, np.ndarray]  # in these
+LevelGradient = tuple[np.ndarray, np.ndarray]  # gradients with respect to these
 
 
 class LocalCrop(NamedTuple):
-    """What the test branch of one level needs for a window of its output."""
+    """Input of one level's test branch for a window of its output."""
 
-    features: Tensor  # the part of the backbone's map (1, C, rows, columns)
-    first_margins: list[int]  # zeros around it: left, right, top, bottom, 1 where the window ends with the map, else 0
-    second_margins: list[int]  # the same around what the first convolution gives
+    features: Tensor  # the window of the backbone's map (1, C, rows, columns)
+    first_margins: list[int]  # zero padding left, right, top, bottom: 1 at the map's border, otherwise 0
+    second_margins: list[int]  # the same for the output of the first convolution
 
 
 class FoldedLinear(NamedTuple):
-    """A level's linear block, batch norm folded, with its part of the last layer."""
+    """A level's linear block with folded batch norm, and its part of the last layer."""
 
     weight: Tensor  # (inter, rows * columns of bins * C)
     bias: Tensor  # (inter,)
     last: Tensor  # (inter,)
-    bins: int  # a side
+    bins: int  # per side
     channels: int
 
 
@@ -44,47 +44,48 @@ class Ascent(NamedTuple):
 
     space: str  # of the coordinates, see pytracking.tracker.dimp.refinement
     iterations: int
-    lengths: np.ndarray  # of the first step, for each coordinate (4,)
-    decay: float  # factor on these after each step
+    lengths: np.ndarray  # step lengths of the coordinates (4,) in the first step
+    decay: float  # factor on the lengths after each step
 
 
 class BoxClimber(Protocol):
-    """Gradient ascent of boxes, all steps in one call."""
+    """Runs all steps of a gradient ascent of boxes in one call."""
 
-    spaces: frozenset[str]  # in which it can
+    spaces: frozenset[str]  # supported spaces of coordinates
 
     def __call__(
         self, maps: Sequence[Any], windows: Sequence[Window], place: np.ndarray, ascent: Ascent
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates (N, 4) of boxes after all steps, their values (N,) before the last, and how far they went.
+        """Runs the ascent.
 
         Args:
-            maps: what :meth:`BoxHead.maps` gave for the windows.
+            maps: result of :meth:`BoxHead.maps` for the windows.
             windows: of both levels.
-            place: coordinates (N, 4) at the start.
-            ascent: from there.
+            place: initial coordinates (N, 4).
+            ascent: its parameters.
 
         Returns:
-            The third are the largest ``-x1, -y1, x2, y2, -w, -h`` (6,) at which boxes were looked at. Where they leave
-            the windows, or a side is not positive, the first two are not valid.
+            Coordinates (N, 4) after all steps, values (N,) before the last step, and the maxima (6,) of
+            ``-x1, -y1, x2, y2, -w, -h`` over all evaluated boxes. If these leave the windows or a side was not
+            positive, the other results are invalid.
         """
 
 
 class BoxHead(Protocol):
-    """An IoU-Net's test branch, on any engine."""
+    """Interface of an IoU-Net's test branch, on any engine."""
 
     dtype: np.dtype  # of the bins' weights
-    climber: BoxClimber | None  # where the engine has one
+    climber: BoxClimber | None  # if the engine has one
 
     def maps(self, crops: Sequence[LocalCrop], factors: Sequence[Tensor]) -> list[Any]:
-        """Each level's output times the target's channel factors, in the form that `values` takes."""
+        """Each level's output times the target's channel factors, as input for `values`."""
 
     def values(self, maps: Sequence[Any], weights: Sequence[LevelWeights]) -> tuple[np.ndarray, list[LevelGradient]]:
-        """Values (N,) of boxes, and their gradients in each level's bin weights."""
+        """Values (N,) of boxes, and their gradients with respect to each level's bin weights."""
 
 
 def folded_linears(network: IoUNet) -> list[FoldedLinear]:
-    """Of the fine and of the coarse level."""
+    """The linear blocks of the fine and of the coarse level."""
     blocks = ((network.fc3_rt, POOLED_FINE), (network.fc4_rt, POOLED_COARSE))
     sizes = [block.linear.out_features for block, _ in blocks]
     lasts = network.iou_predictor.weight.detach()[0].split(sizes)
@@ -98,10 +99,10 @@ def _fold_linear(block: LinearBlock, bins: int, last: Tensor) -> FoldedLinear:
 
 
 class TorchBoxHead:
-    """:class:`BoxHead` on the device of a network in eval mode, which is read once: later changes to it are not seen.
+    """:class:`BoxHead` on the device of a network in eval mode; later changes to the network have no effect.
 
-    A box's bins are ``V F H^T`` in every channel of the map F. What both the bins and the gradient need, ``V F``, is
-    one product for all boxes, and everything after it works on a box's own few columns.
+    A box's bins are ``V F H^T`` in every channel of the map F. ``V F``, which both the bins and the gradient need, is
+    one product for all boxes; all later operations work on the few columns of a box.
     """
 
     climber = None
@@ -128,7 +129,7 @@ class TorchBoxHead:
         return maps
 
     def values(self, maps: Sequence[Tensor], weights: Sequence[LevelWeights]) -> tuple[np.ndarray, list[LevelGradient]]:
-        value, gradients = self._bias, []  # gradients of each level, vertical then horizontal
+        value, gradients = self._bias, []  # vertical and horizontal gradients of each level in turn
         for fmap, layer, level_weights in zip(maps, self._linears, weights, strict=True):
             vertical, horizontal = (torch.from_numpy(each).to(fmap.device) for each in level_weights)
             count, bins, columns = horizontal.shape
@@ -148,7 +149,7 @@ class TorchBoxHead:
 
 
 def _as_arrays(tensors: Sequence[Tensor]) -> list[np.ndarray]:
-    """Several tensors in numpy, for one wait for their device."""
+    """Converts several tensors to numpy with a single synchronisation of their device."""
     if tensors[0].device.type == "cpu":
         return [tensor.numpy() for tensor in tensors]
     flat = torch.cat([tensor.flatten() for tensor in tensors]).cpu().split([tensor.numel() for tensor in tensors])

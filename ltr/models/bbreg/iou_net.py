@@ -1,6 +1,6 @@
 """ATOM's IoU-Net (Danelljan et al., 2019): predicts the overlap of a box with the target shown in a reference image.
 
-The reference branch turns features in the target's box into one factor for each channel (the modulation). The test
+The reference branch turns the features in the target's box into one factor per channel (the modulation). The test
 branch pools every proposed box from two feature levels, multiplies by these factors and regresses the overlap.
 """
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ltr.ops import pool_boxes
+from ltr.ops import corners_from_xywh, pool_boxes
 
-POOLED_FINE, POOLED_COARSE = 5, 3  # bins a side on the stride-8 and stride-16 level
+POOLED_FINE, POOLED_COARSE = 5, 3  # bins per side on the stride-8 and stride-16 level
 FINE_SCALE, COARSE_SCALE = 1 / 8, 1 / 16
 
 
 class Modulation(NamedTuple):
-    """Channel factors (B, C) of a target on the stride-8 and on the stride-16 level."""
+    """Channel factors (B, C) of a target on the stride-8 and stride-16 levels."""
 
     fine: Tensor
     coarse: Tensor
@@ -45,9 +45,6 @@ class LinearBlock(nn.Module):
         return self.relu(self.bn(self.linear(x.flatten(1))))
 
 
-def corners_from_xywh(boxes: Tensor) -> Tensor:
-    """``x, y, w, h`` to ``x1, y1, x2, y2``, any leading shape."""
-    return torch.cat([boxes[..., :2], boxes[..., :2] + boxes[..., 2:]], -1)
 
 
 class IoUNet(nn.Module):
@@ -56,7 +53,7 @@ class IoUNet(nn.Module):
     Args:
         input_dim: backbone channels of the two levels.
         pred_input_dim: channels of the two test branches (and of the modulation).
-        pred_inter_dim: features that each branch gives to the last layer.
+        pred_inter_dim: features that each branch passes to the last layer.
         reference_dim: channels of the reference branch on the fine level.
     """
 
@@ -84,7 +81,7 @@ class IoUNet(nn.Module):
         self.iou_predictor = nn.Linear(sum(pred_inter_dim), 1)
 
     def modulation(self, features: dict[str, Tensor], boxes: Tensor) -> Modulation:
-        """Channel factors of the targets in ``boxes`` (B, 4), xywh in pixels, one in each image of ``features``."""
+        """Channel factors of the targets in ``boxes`` (B, 4), xywh in pixels, one per image of ``features``."""
         corners = corners_from_xywh(boxes)[:, None]  # (B, 1, 4)
         fine = pool_boxes(self.conv3_1r(features["layer2"]), corners, 3, FINE_SCALE)[:, 0]
         coarse = pool_boxes(self.conv4_1r(features["layer3"]), corners, 1, COARSE_SCALE)[:, 0]
@@ -92,14 +89,14 @@ class IoUNet(nn.Module):
         return Modulation(self.fc34_3r(both).flatten(1), self.fc34_4r(both).flatten(1))
 
     def test_features(self, features: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Maps of the test branch on the fine and on the coarse level."""
+        """Maps of the test branch on the fine and the coarse level."""
         return self.conv3_2t(self.conv3_1t(features["layer2"])), self.conv4_2t(self.conv4_1t(features["layer3"]))
 
     def predict(self, modulation: Modulation, test_features: tuple[Tensor, Tensor], proposals: Tensor) -> Tensor:
-        """Overlaps (B, P) of ``proposals`` (B, P, 4), xywh in pixels of B images; differentiable in everything."""
+        """Overlaps (B, P) of ``proposals`` (B, P, 4), xywh in pixels of B images; differentiable in all arguments."""
         corners = corners_from_xywh(proposals)
         fine, coarse = test_features
-        # A factor for each channel commutes with pooling, so it is applied to the few pooled cells, not to the map.
+        # Channel factors commute with pooling, so they are applied to the few pooled cells instead of the map.
         pooled_fine = pool_boxes(fine, corners, POOLED_FINE, FINE_SCALE) * modulation.fine[:, None, :, None, None]
         pooled_coarse = (
             pool_boxes(coarse, corners, POOLED_COARSE, COARSE_SCALE) * modulation.coarse[:, None, :, None, None]
@@ -114,10 +111,10 @@ class IoUNet(nn.Module):
         reference_boxes: Tensor,
         proposals: Tensor,
     ) -> Tensor:
-        """Training: overlaps (S, M, P) of proposals (S, M, P, 4) in M test images of each of S sequences.
+        """For training: overlaps (S, M, P) of proposals (S, M, P, 4) in M test images of each of S sequences.
 
-        Each sequence has one reference image, with a box in (S, 4). ``test_features`` are of S * M images, those of a
-        sequence beside each other.
+        Each sequence has one reference image with its box in ``reference_boxes`` (S, 4). ``test_features`` hold S * M
+        images, ordered by sequence.
         """
         images = proposals.shape[1]
         modulation = self.modulation(reference_features, reference_boxes)

@@ -1,11 +1,12 @@
-"""IoU-Net folded for one target: the overlap of boxes and its gradient, without autograd and only where boxes are.
+"""IoU-Net specialised to one target: overlaps of boxes and their gradients, without autograd and only near the boxes.
 
-Refinement asks for ten boxes and their gradients five times per frame. Three things make it cheap and change no result:
+Refinement evaluates ten boxes and their gradients five times per frame. Three measures make this fast without changing
+the results:
 
-* batch norms are multiplied into weights once; the target's channel factors are multiplied to each frame's maps;
-* the two 3x3 convolutions of each level run on the neighbourhood of the boxes alone, on just the cells their outputs
-  need, so the values are those of the whole map; boxes that leave the neighbourhood make it grow;
-* the gradient is written down: the pooled map is ``V F H^T``, with derivatives of V and H in closed form.
+* batch norms are folded into the weights once; the target's channel factors are applied to each frame's maps;
+* the two 3x3 convolutions of each level run only on the cells that the boxes need, with the same values as on the whole
+  map; if boxes leave this window, it is computed again around them;
+* the gradient has a closed form: the pooled map is ``V F H^T``, and the derivatives of V and H are known.
 """
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ from ltr.models.bbreg.bin_weights import LEVELS, BinWeights, Window
 from ltr.models.bbreg.box_head import Ascent, BoxHead, LocalCrop, TorchBoxHead
 from ltr.models.bbreg.iou_net import IoUNet, Modulation
 
-OUTWARD = np.array([-1, -1, 1, 1], np.float32)  # the direction in which each corner leaves a box
-MARGIN = 1  # cells by which boxes may move on either level before the neighbourhood is computed again
+OUTWARD = np.array([-1, -1, 1, 1], np.float32)  # sign of each corner coordinate when a box grows
+MARGIN = 1  # cells by which boxes may move on either level before the window is computed again
 
 
-def _touched(extremes: tuple[float, float, float, float], scale: float, size: tuple[int, int]) -> Window:
-    """Smallest window with every cell that boxes within ``extremes`` draw from; the whole map if these are infinite."""
+def _needed_window(extremes: tuple[float, float, float, float], scale: float, size: tuple[int, int]) -> Window:
+    """Smallest window with all cells that boxes within ``extremes`` depend on; the whole map if these are infinite."""
     if not all(math.isfinite(value) for value in extremes):
         return Window(0, size[0], 0, size[1])
     x1, y1, x2, y2 = (value * scale for value in extremes)
@@ -34,8 +35,8 @@ def _touched(extremes: tuple[float, float, float, float], scale: float, size: tu
     return Window(top, bottom + 1, left, right + 1)
 
 
-def _reach(window: Window, level: tuple[int, float], size: tuple[int, int]) -> list[float]:
-    """How far corners ``x1, y1, x2, y2``, pixels times `OUTWARD`, may go for the window to have all they need."""
+def _corner_limits(window: Window, level: tuple[int, float], size: tuple[int, int]) -> list[float]:
+    """Upper limits of the corners ``x1, y1, x2, y2`` in pixels, times `OUTWARD`, up to which the window suffices."""
     scale, (height, width) = level[1], size
     return [
         -window.left / scale if window.left else math.inf,
@@ -46,7 +47,7 @@ def _reach(window: Window, level: tuple[int, float], size: tuple[int, int]) -> l
 
 
 def _crop(features: Tensor, window: Window) -> LocalCrop:
-    """No more of the features than the window needs: each convolution sees one cell further on every side."""
+    """The features that a window of the output needs: each convolution sees one more cell on every side."""
     size = (features.shape[2], features.shape[3])
     between = window.grown(1, size)
     seen = between.grown(1, size)
@@ -59,69 +60,69 @@ def _margins(out: Window, size: tuple[int, int]) -> list[int]:
 
 
 class TargetIoU:
-    """IoU-Net of one target, ready for every frame; ``head`` is another engine's, None computes on torch."""
+    """IoU-Net for one target; ``head`` is an engine's implementation, None uses torch."""
 
     def __init__(self, network: IoUNet, modulation: Modulation, head: BoxHead | None = None) -> None:
         self.head = head or TorchBoxHead(network)
         self.factors = [factors[0].detach() for factors in modulation]  # (C,) of each level
 
     def at(self, features: dict[str, Tensor]) -> LocalIoU:
-        """The predictor in one frame, by its backbone features "layer2" and "layer3"."""
+        """The predictor for one frame, given its backbone features "layer2" and "layer3"."""
         return LocalIoU(self, (features["layer2"], features["layer3"]))
 
 
 class LocalIoU:
-    """Overlap of boxes with the target in one frame; made by :meth:`TargetIoU.at`."""
+    """Predicts overlaps of boxes with the target in one frame; made by :meth:`TargetIoU.at`."""
 
     def __init__(self, target: TargetIoU, features: tuple[Tensor, Tensor]) -> None:
         self._target = target
         self._features = features
         self._sizes = [(fmap.shape[2], fmap.shape[3]) for fmap in features]
         self.bin_weights: BinWeights | None = None
-        self._reach = np.zeros(4)  # see :func:`_reach`, of both levels
-        self._maps: list[Any] = []  # each level's window, as the head gives it
+        self._limits = np.zeros(4)  # see :func:`_corner_limits`, for both levels
+        self._maps: list[Any] = []  # each level's window, in the head's format
 
     @property
     def dtype(self) -> np.dtype:
-        """Of the computation."""
+        """Precision of the computation."""
         return self._target.head.dtype
 
     def iou_and_gradient(self, boxes: Tensor) -> tuple[Tensor, Tensor]:
-        """Predicted overlaps (N,) of boxes xywh in pixels (N, 4), and the gradient of each in its own box (N, 4)."""
+        """Predicted overlaps (N,) of boxes xywh in pixels (N, 4), and each one's gradient in its own box (N, 4)."""
         values, gradient = self.values_and_gradient(boxes.detach().cpu().numpy())
         return torch.from_numpy(values).to(self._features[0]), torch.from_numpy(gradient).to(self._features[0])
 
     @torch.no_grad()
     def values_and_gradient(self, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """:meth:`iou_and_gradient` for arrays: a handful of boxes is faster without torch."""
+        """:meth:`iou_and_gradient` for arrays, which is faster for few boxes."""
         corners = self._corners(boxes)
-        self._look_at(corners)
+        self._compute_maps_for(corners)
         values, gradients = self._target.head.values(self._maps, self.bin_weights.set_boxes(corners))
         gradient = self.bin_weights.corner_gradient(gradients)
         gradient[:, :2] += gradient[:, 2:]  # x and y move both corners
         return values, gradient
 
     def climbs_in(self, space: str) -> bool:
-        """Whether the engine does a gradient ascent in one call, in these coordinates."""
+        """Whether the engine supports :meth:`climb` in this space of coordinates."""
         climber = self._target.head.climber
         return climber is not None and space in climber.spaces
 
     @torch.no_grad()
     def climb(self, boxes: np.ndarray, place: np.ndarray, ascent: Ascent) -> tuple[np.ndarray, np.ndarray] | None:
-        """Gradient ascent in one call; None where boxes leave the neighbourhood of where they started.
+        """Gradient ascent in one call; None if boxes leave the window around their initial positions.
 
         Args:
             boxes: xywh in pixels (N, 4).
             place: their coordinates (N, 4).
-            ascent: from there.
+            ascent: its parameters.
 
         Returns:
-            The boxes' coordinates (N, 4) after all steps, and their values (N,) before the last.
+            The boxes' coordinates (N, 4) after all steps, and their values (N,) before the last step.
         """
-        self._look_at(self._corners(boxes))
+        self._compute_maps_for(self._corners(boxes))
         windows = self.bin_weights.windows
         place, values, extremes = self._target.head.climber(self._maps, windows, place, ascent)
-        inside = (extremes[:4] <= self._reach).all() and (extremes[4:] < 0).all()
+        inside = (extremes[:4] <= self._limits).all() and (extremes[4:] < 0).all()
         return (place, values) if inside else None
 
     def _corners(self, boxes: np.ndarray) -> np.ndarray:
@@ -129,18 +130,19 @@ class LocalIoU:
         corners[:, 2:] += corners[:, :2]
         return corners
 
-    def _look_at(self, corners: np.ndarray) -> None:
-        """Makes sure that the maps have every cell that boxes with these corners draw from."""
-        if self.bin_weights is not None and (corners * OUTWARD <= self._reach).all():
+    def _compute_maps_for(self, corners: np.ndarray) -> None:
+        """Ensures that the maps contain all cells that boxes with these corners depend on."""
+        if self.bin_weights is not None and (corners * OUTWARD <= self._limits).all():
             return
         extremes = (math.inf,) * 4
         if len(corners):
             extremes = (*corners[:, :2].min(0).tolist(), *corners[:, 2:].max(0).tolist())
         windows = [
-            _touched(extremes, scale, size).grown(MARGIN, size)
+            _needed_window(extremes, scale, size).grown(MARGIN, size)
             for (_, scale), size in zip(LEVELS, self._sizes, strict=True)
         ]
         self.bin_weights = BinWeights(tuple(windows), corners.dtype)
-        self._reach = np.min([_reach(*each) for each in zip(windows, LEVELS, self._sizes, strict=True)], axis=0)
+        limits = [_corner_limits(*level) for level in zip(windows, LEVELS, self._sizes, strict=True)]
+        self._limits = np.min(limits, axis=0)
         crops = [_crop(fmap, window) for fmap, window in zip(self._features, windows, strict=True)]
         self._maps = self._target.head.maps(crops, self._target.factors)

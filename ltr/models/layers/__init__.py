@@ -1,1 +1,1 @@
-"""Layers by the names that pytracking's trackers use."""
+"""Layers under the names that pytracking's trackers use."""

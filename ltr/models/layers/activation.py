@@ -1,4 +1,4 @@
-"""Activations by the names that pytracking's trackers use."""
+"""Activations under the names that pytracking's trackers use."""
 from __future__ import annotations
 
 import torch
@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def softmax_reg(x: Tensor, dim: int, reg: float | None = None) -> Tensor:
-    """Softmax with a further outcome whose logit is ``reg``; without one where it is None."""
+    """Softmax with an additional outcome of logit ``reg``, which is not returned; plain softmax if ``reg`` is None."""
     if reg is None:
         return torch.softmax(x, dim)
     shape = list(x.shape)

@@ -1,4 +1,4 @@
-"""Target classifiers of the DiMP family: features, filter initialiser, learning problems and their minimisers."""
+"""Target classifiers of the DiMP family: features, filter initialiser, learning objectives and optimisers."""
 from ltr.models.target_classifier.classifier import LinearFilterClassifier
 from ltr.models.target_classifier.density import DensityObjective, DensityOptimizer, softmax_over_cells
 from ltr.models.target_classifier.features import InstanceL2Norm, classification_features

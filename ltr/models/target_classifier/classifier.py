@@ -9,7 +9,7 @@ from ltr.models.target_classifier.initializer import FilterInitializer
 
 
 class LinearFilterClassifier(nn.Module):
-    """Scores = correlation of classification features with one filter per sequence."""
+    """Computes scores as the correlation of classification features with one filter per sequence."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class LinearFilterClassifier(nn.Module):
         sample_weight: Tensor | None = None,
         trace: OptimizerTrace | None = None,
     ) -> Tensor:
-        """Filters (S, C, k, k) by initialiser and optimiser; arguments as for :meth:`FilterOptimizer.forward`."""
+        """Initialises and optimises filters (S, C, k, k); arguments as for :meth:`FilterOptimizer.forward`."""
         if features.dim() == 4:
             features, boxes = features[None], boxes[None]
         filters = self.filter_initializer(features, boxes)
@@ -51,12 +51,12 @@ class LinearFilterClassifier(nn.Module):
     def forward(
         self, train_features: Tensor, test_features: Tensor, train_boxes: Tensor, num_iter: int | None = None
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """Meta-training: learn a filter on frames (S, N, C, H, W) of each sequence, score others with each iterate.
+        """For meta-training: learns a filter on train frames (S, N, C, H, W) and scores test frames with each iterate.
 
         Boxes are xywh (S, N, 4).
 
         Returns:
-            Test scores (S, M, H', W') of the initial and of each further filter; the objective's values (S,) there.
+            Test scores (S, M, H', W') and objective values (S,) for the initial filter and the filter after each step.
         """
         train = self.extract_features(train_features.flatten(0, 1)).unflatten(0, train_features.shape[:2])
         test = self.extract_features(test_features.flatten(0, 1)).unflatten(0, test_features.shape[:2])

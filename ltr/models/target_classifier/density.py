@@ -1,4 +1,4 @@
-"""PrDiMP's classifier (Danelljan et al., 2020): a density over the cells, learnt by its Kullback-Leibler divergence.
+"""PrDiMP's classifier (Danelljan et al., 2020): a density over cells, learned by its Kullback-Leibler divergence.
 
 With scores s of sample j, P_j = softmax(s_j) and a label density y_j around the target, the loss of one sequence is
 
@@ -24,7 +24,7 @@ def softmax_over_cells(scores: Tensor, extra_logit: float | None = None) -> Tens
 
     Args:
         scores: logits.
-        extra_logit: of one more outcome, "none of these cells"; the cells then sum to less than 1.
+        extra_logit: logit of an additional outcome, "none of these cells"; the cells then sum to less than 1.
     """
     flat = scores.flatten(-2)
     return (flat - _log_sum_exp(flat, extra_logit)).exp().view_as(scores)
@@ -37,7 +37,7 @@ def _log_sum_exp(flat: Tensor, extra_logit: float | None) -> Tensor:
 
 @dataclass(slots=True)
 class DensityObjective(FilterObjective):
-    """The loss above. As published, the gradient is that of the data term and of *half* the regularisation."""
+    """The loss above. As published, the gradient is that of the data term plus *half* the regularisation."""
 
     features: Tensor  # (S, N, C, H, W)
     label: Tensor  # y (S, N, H', W')
@@ -67,7 +67,7 @@ class DensityObjective(FilterObjective):
         return self.sample_weight * probabilities * (moved - mean)
 
     def curvature(self, direction: Tensor, scores: Tensor, direction_scores: Tensor | None = None) -> Tensor:
-        # Each sample's variance of the moved scores. As published it is kept from rounding below zero.
+        # Each sample's variance of the moved scores, clamped as published, since rounding can make it negative.
         moved = self.scores(direction) if direction_scores is None else direction_scores
         probabilities = self.probabilities(scores)
         mean = (probabilities * moved).sum((-2, -1), keepdim=True)
@@ -93,7 +93,7 @@ class DensityObjective(FilterObjective):
         return (1 - (1 - rho).clamp(min=0).sqrt()) / rho
 
     def curvature_rows(self, scores: Tensor, kernel: int) -> Tensor:
-        """A^T X with the A of :meth:`input_weights`: windows minus a multiple of their mean, weighed by sqrt(q P)."""
+        """A^T X with A from :meth:`input_weights`: windows minus a multiple of their mean, times sqrt(q P)."""
         probabilities, windows = self.probabilities(scores), self.windows(kernel)
         mean = self._factor(probabilities) * probabilities  # (1, 1, H', W')
         centred = windows - (mean.flatten() @ windows)
@@ -106,7 +106,7 @@ class DensityObjective(FilterObjective):
 
 
 class DensityOptimizer(FilterOptimizer):
-    """Steepest descent with Newton step lengths on :class:`DensityObjective`; two learned numbers.
+    """Steepest descent with Newton step lengths on :class:`DensityObjective`, with two learned numbers.
 
     Args:
         init_step_length: factor on the Newton step.
@@ -116,8 +116,8 @@ class DensityOptimizer(FilterOptimizer):
         alpha_eps: see :class:`FilterOptimizer`, ``extra_curvature``.
         normalize_label: let the label sum to 1 over the map.
         label_threshold: label values not above this become 0.
-        uni_weight: part of a uniform density in the label.
-        label_shrink: the label sums to this much less than 1.
+        uni_weight: weight of a uniform density in the label.
+        label_shrink: amount by which the label's sum falls below 1.
         softmax_reg: see :func:`softmax_over_cells`.
     """
 
@@ -161,7 +161,7 @@ class DensityOptimizer(FilterOptimizer):
         return (1 - self.label_shrink) * ((1 - self.uni_weight) * density + uniform)
 
     def _profile(self, offset: Tensor) -> Tensor:
-        """The density along one axis (…, n), at offsets from the centre in cells."""
+        """The density along one axis (…, n) at the given offsets from the centre in cells."""
         if self.gauss_sigma == 0:
             nearest = offset.abs().argmin(-1, keepdim=True)
             return torch.zeros_like(offset).scatter_(-1, nearest, 1.0)

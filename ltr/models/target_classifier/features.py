@@ -1,4 +1,4 @@
-"""From backbone features to the features that the filter acts on."""
+"""Turns backbone features into the features that the filter acts on."""
 from __future__ import annotations
 
 import math
@@ -27,9 +27,9 @@ class InstanceL2Norm(nn.Module):
 def classification_features(
     channels_in: int, channels_out: int, filter_size: int, blocks: int, final_conv: bool, normalise: bool
 ) -> nn.Sequential:
-    """Residual blocks, one 3x3 convolution and the instance norm, each of them optional.
+    """Residual blocks, a 3x3 convolution and an instance norm, each optional.
 
-    The norm is chosen so that a window of the filter's size has unit energy.
+    The norm's scale gives windows of the filter's size unit energy on average.
     """
     if not final_conv and channels_in != channels_out:
         raise ValueError(f"without final_conv the features keep {channels_in} channels; out_feature_dim={channels_out}")

@@ -1,9 +1,9 @@
-"""What an online learner needs to know of a learning problem, whatever the tracker.
+"""Interface between online learners and the learning problems of the different trackers.
 
-Every tracker here learns a filter ``w`` from a loss of its scores ``s = features * w`` (correlation) and a multiple of
-``|w|^2``. The trackers differ in the loss: learned labels and squares (DiMP), a density and the Kullback-Leibler
-divergence (PrDiMP), Gaussian labels and squares (ATOM). A learner sees gradient, curvature and the weights of the
-linearised residuals, and none of that.
+Every tracker here learns a filter ``w`` from a loss of its scores ``s = features * w`` (correlation) plus a multiple of
+``|w|^2``. The losses differ: squares with learned labels (DiMP), the Kullback-Leibler divergence of a density (PrDiMP),
+squares with Gaussian labels (ATOM). Learners only use the gradient, the curvature and the weights of the linearised
+residuals.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ltr.models.target_classifier.filtering import apply_filter, correlate_with_
 
 
 class FilterObjective(ABC):
-    """Loss of S sequences (one in a tracker) of N samples each."""
+    """Loss of S sequences (one in a tracker) with N samples each."""
 
     __slots__ = ()
     features: Tensor  # (S, N, C, H, W)
@@ -25,7 +25,7 @@ class FilterObjective(ABC):
     @property
     @abstractmethod
     def sample_weights(self) -> Tensor:
-        """(N,) the factor of each sample's loss in the first sequence, or (1,) where all have the same."""
+        """Weight of each sample's loss in the first sequence (N,), or (1,) if all are equal."""
 
     @abstractmethod
     def data_loss(self, scores: Tensor) -> Tensor:
@@ -33,11 +33,11 @@ class FilterObjective(ABC):
 
     @abstractmethod
     def score_gradient(self, scores: Tensor) -> Tensor:
-        """Gradient of the data term in the scores (S, N, H', W')."""
+        """Gradient of the data term with respect to the scores (S, N, H', W')."""
 
     @abstractmethod
     def score_curvature(self, scores: Tensor, moved: Tensor) -> Tensor:
-        """The data term's curvature matrix in the scores, times a change of the scores (S, N, H', W')."""
+        """The data term's curvature matrix in the scores times a change ``moved`` of the scores (S, N, H', W')."""
 
     @abstractmethod
     def input_weights(self, scores: Tensor) -> Tensor:
@@ -45,17 +45,17 @@ class FilterObjective(ABC):
 
     @abstractmethod
     def curvature_rows(self, scores: Tensor, kernel: int) -> Tensor:
-        """New rows R (b, p) with R^T R = X^T H X, for a problem of one sample with scores (1, 1, H', W').
+        """Rows R (b, p) with R^T R = X^T H X, for a problem with a single sample and scores (1, 1, H', W').
 
-        X are its windows under a filter of side ``kernel``, H is the curvature in its scores.
+        X are the sample's windows under a filter of side ``kernel``, H is the curvature in its scores.
         """
 
     @abstractmethod
     def samples(self, chosen: slice | Tensor) -> FilterObjective:
-        """The problem of some samples alone: of a slice without copies, or of indices (n,)."""
+        """The problem restricted to some samples: a slice (no copies) or indices (n,)."""
 
     def sample(self, index: int) -> FilterObjective:
-        """The problem of one sample alone, without copies."""
+        """The problem restricted to one sample, without copies."""
         return self.samples(slice(index, index + 1))
 
     def scores(self, filters: Tensor) -> Tensor:
@@ -67,11 +67,11 @@ class FilterObjective(ABC):
         return correlate_with_residual(self.features, self.whole_maps(maps, kernel), kernel)
 
     def windows(self, kernel: int) -> Tensor:
-        """What a filter of this side sees at each position of the first sample's whole correlation, (n, p)."""
+        """The windows (n, p) that a filter of side ``kernel`` sees in the first sample's full correlation."""
         return functional.unfold(self.features[0, :1], kernel, padding=kernel // 2)[0].T
 
     def whole_maps(self, maps: Tensor, kernel: int) -> Tensor:
-        """Maps (…, H', W') at the size of the whole correlation, zero where :meth:`scores` leaves positions out."""
+        """Maps (…, H', W') padded to the size of the full correlation, with zeros at positions without scores."""
         return maps
 
     def loss(self, filters: Tensor, scores: Tensor) -> Tensor:
@@ -79,13 +79,13 @@ class FilterObjective(ABC):
         return self.data_loss(scores) + self.regularisation * filters.square().sum((1, 2, 3))
 
     def gradient(self, filters: Tensor, scores: Tensor) -> Tensor:
-        """What a descent follows (S, C, k, k)."""
+        """Gradient (S, C, k, k) for descent methods; may be that of half the loss, see the subclasses."""
         return self.pull(self.score_gradient(scores), filters.shape[-1]) + self.regularisation * filters
 
     def curvature(self, direction: Tensor, scores: Tensor, direction_scores: Tensor | None = None) -> Tensor:
-        """Curvature (S,) that belongs to :meth:`gradient` along a direction (S, C, k, k) in filter space.
+        """Curvature (S,) matching :meth:`gradient` along a direction (S, C, k, k) in filter space.
 
-        ``scores`` are those of the current filters; ``direction_scores`` where the caller has them already.
+        ``scores`` are those of the current filters; ``direction_scores`` can be passed if already known.
         """
         if direction_scores is None:
             direction_scores = self.scores(direction)
@@ -93,7 +93,7 @@ class FilterObjective(ABC):
         return data + self.regularisation * direction.square().sum((1, 2, 3))
 
     def curvature_product(self, direction: Tensor, scores: Tensor) -> Tensor:
-        """The whole curvature matrix times a direction (S, C, k, k)."""
+        """The full curvature matrix times a direction (S, C, k, k)."""
         data = self.pull(self.score_curvature(scores, self.scores(direction)), direction.shape[-1])
         return data + self.regularisation * direction
 
@@ -103,7 +103,7 @@ class SquaredObjective(FilterObjective):
 
     __slots__ = ()
     label: Tensor  # y (S, N, H', W')
-    weight: Tensor  # v, of a shape that expands to that
+    weight: Tensor  # v, expands to the label's shape
 
     @abstractmethod
     def activation(self, scores: Tensor) -> Tensor:
@@ -132,10 +132,10 @@ class SquaredObjective(FilterObjective):
         return self.windows(kernel)[used].mul_(weights[used, None])
 
     def input_weights(self, scores: Tensor) -> Tensor:
-        """v: the paper's loss is linear in the filter, so the activation's derivative does not enter."""
+        """v: the paper's residuals are linear in the filter, so the activation's derivative does not enter."""
         return self.weight.expand_as(scores)
 
 
 def of_samples(values: Tensor, chosen: slice | Tensor) -> Tensor:
-    """The chosen samples' part of values (S, N, …); values that all samples share stay."""
+    """Values (S, N, …) of the chosen samples; values (S, 1, …) that all samples share are returned unchanged."""
     return values[:, chosen] if values.shape[1] > 1 else values

@@ -1,4 +1,4 @@
-"""Steepest descent on an online learning problem: what the optimisers of the DiMP family have in common."""
+"""Steepest descent on an online learning problem: the base class of the DiMP family's optimisers."""
 from __future__ import annotations
 
 import math
@@ -16,21 +16,21 @@ LEAST_CURVATURE = 1e-8
 
 @dataclass(slots=True)
 class OptimizerTrace:
-    """What happened: filters before the first and after every step, and their losses (S,), where asked for."""
+    """Record of an optimisation: the initial filters, those after every step, and their losses (S,)."""
 
     filters: list[Tensor] = field(default_factory=list)
     losses: list[Tensor] = field(default_factory=list)
 
 
 class FilterOptimizer(nn.Module):
-    """States the learning problem for any learner (:meth:`objective`), and is the network's own learner.
+    """Defines the learning problem for any learner (:meth:`objective`) and implements the network's own learner.
 
-    Subclasses say what the loss is. A step goes along the gradient g, by the length ``|g|^2 / curvature`` at which the
-    quadratic model along it is lowest, times a factor.
+    Subclasses define the loss. A step goes along the negative gradient -g; its length is a factor times
+    ``|g|^2 / curvature``, which minimises the quadratic model in that direction.
 
     Args:
-        extra_curvature: added to the curvature for each unit of ``|g|^2``: steps are shorter than the model's.
-        detach_length: cut the graph of the iterates every this many steps; infinite by default.
+        extra_curvature: multiple of ``|g|^2`` added to the curvature, which shortens the steps.
+        detach_length: number of steps after which the graph of the iterates is cut; infinite by default.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class FilterOptimizer(nn.Module):
     def make_objective(
         self, features: Tensor, boxes: Tensor, score_size: tuple[int, int], filter_size: int, weight: Tensor
     ) -> FilterObjective:
-        """The problem of features (S, N, C, H, W), boxes (S, N, 4) and weights (1 or S, 1 or N, 1, 1)."""
+        """Builds the problem from features (S, N, C, H, W), boxes (S, N, 4) and weights (1 or S, 1 or N, 1, 1)."""
 
     @abstractmethod
     def step_factor(self) -> Tensor | float:
@@ -57,8 +57,8 @@ class FilterOptimizer(nn.Module):
     ) -> FilterObjective:
         """The learning problem of one or more sequences, for filters of side ``filter_size``.
 
-        Features are (S, N, C, H, W), boxes xywh in image pixels (S, N, 4), weights (S, N), or 1/N each where they are
-        None; one sequence may come without S.
+        Features are (S, N, C, H, W), boxes xywh in image pixels (S, N, 4), weights (S, N) or None for 1/N each; the
+        dimension S may be omitted for a single sequence.
         """
         if features.dim() == 4:
             features, boxes = features[None], boxes[None]
@@ -66,7 +66,7 @@ class FilterOptimizer(nn.Module):
             raise ValueError(f"boxes {tuple(boxes.shape)} do not fit features {tuple(features.shape)}: one xywh each")
         count = features.shape[1]
         if sample_weight is None:
-            weight = torch.full((1, 1, 1, 1), 1 / count, dtype=torch.float64)  # its root is rounded once, as published
+            weight = torch.full((1, 1, 1, 1), 1 / count, dtype=torch.float64)  # rounds its root once, as published
         else:
             weight = sample_weight.reshape(-1, count, 1, 1)
         height, width = features.shape[-2:]
@@ -82,9 +82,9 @@ class FilterOptimizer(nn.Module):
         num_iter: int | None = None,
         trace: OptimizerTrace | None = None,
     ) -> Tensor:
-        """Steepest descent from ``filters`` (S, C, k, k), ``num_iter`` steps or the constructor's number.
+        """Steepest descent from ``filters`` (S, C, k, k) for ``num_iter`` steps (default: the constructor's number).
 
-        Samples are those of :meth:`objective`; ``trace`` is filled with every iterate and its loss (differentiable).
+        Samples are as in :meth:`objective`; ``trace`` receives every iterate and its loss (both differentiable).
         """
         problem = self.objective(features, boxes, filters.shape[-1], sample_weight)
         scores = problem.scores(filters)
@@ -97,14 +97,14 @@ class FilterOptimizer(nn.Module):
         return filters
 
     def step(self, problem: FilterObjective, filters: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """One step of steepest descent from ``filters`` with their ``scores``; the same of the new filters."""
+        """One step of steepest descent from ``filters`` with their ``scores``; returns the new filters and scores."""
         gradient = problem.gradient(filters, scores)
         gradient_scores = problem.scores(gradient)
         squared_norm = gradient.square().sum((1, 2, 3))
         curvature = problem.curvature(gradient, scores, gradient_scores) + self.extra_curvature * squared_norm
         length = self.step_factor() * squared_norm / curvature.clamp(min=LEAST_CURVATURE)
         length = length.view(-1, 1, 1, 1)
-        # Scores are linear in the filter: those of the new filter cost no further pass over the features.
+        # Scores are linear in the filter, so the new ones need no further pass over the features.
         return filters - length * gradient, scores - length * gradient_scores
 
     @staticmethod

@@ -1,8 +1,8 @@
-"""A one-channel correlation filter on many feature maps, and the adjoint of that map.
+"""Correlation of many feature maps with a one-channel filter, and its adjoint.
 
-The filter has a single output channel, so the cost is reading the features. Both functions read them once, as one
-matrix product with the filter's k*k taps (or with the k*k shifted residuals), and shift the small score maps instead.
-A tracker's sample memory has the channels of a cell side by side, which makes it one large product for all samples.
+With a single output channel, reading the features dominates the cost. Both functions read them once, in a matrix
+product with the filter's k*k taps (or the k*k shifted residuals), and shift the small score maps instead. In a
+tracker's sample memory, the channels of a cell are contiguous, which allows one large product for all samples.
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def apply_filter(features: Tensor, filters: Tensor) -> Tensor:
 
 
 def correlate_with_residual(features: Tensor, residuals: Tensor, kernel: int) -> Tensor:
-    """Adjoint of :func:`apply_filter` in the filters: what residual maps (S, N, H', W') say about every tap.
+    """Adjoint of :func:`apply_filter` with respect to the filters, applied to residual maps (S, N, H', W').
 
     Returns:
         Sum over the N maps, shaped like the filters (S, C, k, k).
@@ -51,7 +51,7 @@ def correlate_with_residual(features: Tensor, residuals: Tensor, kernel: int) ->
 
 
 def _cells(features: Tensor) -> Tensor | None:
-    """The cells of one sequence's maps as rows (N*H*W, C), where they lie so in memory; else None."""
+    """The cells of one sequence's maps as rows (N*H*W, C) if the memory layout allows a view; otherwise None."""
     if len(features) > 1 or not features[0].is_contiguous(memory_format=torch.channels_last):
         return None
     return features[0].permute(0, 2, 3, 1).flatten(0, 2)
@@ -65,13 +65,13 @@ def _shifts(maps: Tensor, kernel: int) -> Tensor:
 
 
 def score_length(length: int, kernel: int) -> int:
-    """Cells of the score map along an axis with ``length`` feature cells."""
+    """Length of the score map along an axis with ``length`` feature cells."""
     return length + 2 * (kernel // 2) - kernel + 1
 
 
 def half_cell_offset(patch_size: Any, feature_size: Any, kernel: Any) -> Any:
-    """By how many of its pixels a search patch is moved: half a cell where the filter's middle falls between cells.
+    """Offset of a search patch in its own pixels: half a cell if the filter's centre falls between cells, otherwise 0.
 
-    One side or (h, w) of each: the patch in pixels, features and filter in cells.
+    Arguments are one side or (h, w) each: the patch in pixels, features and filter in cells.
     """
     return (feature_size + kernel) % 2 * patch_size / (2 * feature_size)

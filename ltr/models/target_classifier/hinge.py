@@ -1,4 +1,4 @@
-"""SuperDiMP-simple's classifier: DiMP's loss with a Gaussian label and a fixed mask where DiMP has learned maps."""
+"""SuperDiMP-simple's classifier: DiMP's loss with a Gaussian label and a fixed mask instead of learned maps."""
 from __future__ import annotations
 
 import math
@@ -11,7 +11,7 @@ from ltr.models.target_classifier.objective import ObjectiveMaps, TargetObjectiv
 
 
 class HingeResidual(nn.Module):
-    """Holds the one learned number, the square root of the regularisation, under its published name."""
+    """Holds the only learned number, the square root of the regularisation, under its published name."""
 
     def __init__(self, init_filter_reg: float) -> None:
         super().__init__()
@@ -19,15 +19,16 @@ class HingeResidual(nn.Module):
 
 
 class HingeOptimizer(FilterOptimizer):
-    """Steepest descent with Gauss-Newton steps; scores below zero count little where the label is small.
+    """Steepest descent with Gauss-Newton steps; negative scores have little weight where the label is small.
 
     Args:
-        num_iter: steps by default.
-        feature_stride: image pixels for each feature cell.
+        num_iter: default number of steps.
+        feature_stride: image pixels per feature cell.
         init_filter_reg: square root of the regularisation.
-        hinge_threshold: labels above this are compared as they are.
-        activation_leak: part of a negative score, and of the label, that counts elsewhere.
-        gauss_sigma: width of the label in cells: a quarter of the target's side in a patch of 352 pixels and 6 sides.
+        hinge_threshold: where the label is above this, scores are compared as they are.
+        activation_leak: factor on negative scores, and on the label, elsewhere.
+        gauss_sigma: width of the label in cells; by default a quarter of the target's side in patches of 352 pixels
+            with a search area of 6.
         detach_length: see :class:`FilterOptimizer`.
     """
 

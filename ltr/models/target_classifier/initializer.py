@@ -1,10 +1,9 @@
-"""The filter's first guess: pooled features of the target."""
+"""Initial filters: pooled features of the target."""
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
-from ltr.ops import pool_boxes
+from ltr.ops import corners_from_xywh, pool_boxes
 
 
 class FilterInitializer(nn.Module):
@@ -27,9 +26,9 @@ class FilterInitializer(nn.Module):
         """Filters (S, C, k, k) from features (S, N, C, H, W) and boxes xywh in image pixels (S, N, 4)."""
         sequences, count = features.shape[:2]
         maps = self.filter_conv(features.flatten(0, 1))
-        corners = torch.cat([boxes[..., :2], boxes[..., :2] + boxes[..., 2:]], -1).reshape(-1, 1, 4)
+        corners = corners_from_xywh(boxes).reshape(-1, 1, 4)
         if not self.training and maps.device.type == "cpu":
-            # Once per sequence, so double precision costs nothing, and steepest descent amplifies what is rounded here.
+            # Steepest descent amplifies rounding here; this runs once per sequence, so double precision costs little.
             maps, corners = maps.double(), corners.double()
         pooled = pool_boxes(maps, corners, self.filter_size, 1 / self.feature_stride)  # (S*N, 1, C, k, k)
         pooled = pooled.to(features.dtype)
@@ -38,7 +37,7 @@ class FilterInitializer(nn.Module):
 
 
 class FilterInitializerZero(nn.Module):
-    """Filters of zeros (feature_dim, filter_size, filter_size)."""
+    """Initial filters of zeros (feature_dim, filter_size, filter_size)."""
 
     def __init__(self, filter_size: int = 1, feature_dim: int = 256) -> None:
         super().__init__()

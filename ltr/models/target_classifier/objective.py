@@ -1,12 +1,12 @@
-"""The online learning problem of DiMP, for whoever minimises it.
+"""The online learning problem of DiMP, independent of the learner.
 
 With scores ``s = features * filter`` (correlation) the loss of one sequence is
 
     L(w) = sum_j |v_j (act(s_j) - y_j)|^2 + reg |w|^2,     act(s) = (1 - m)/2 |s| + (1 + m)/2 s
 
 over samples j, where label y, target mask m and spatial weight are learned functions of the distance to the target's
-centre, and ``v_j = sqrt(sample weight) * spatial weight``. The network provides the problem; the learner (steepest
-descent, gradient descent, recursive least squares) is somebody else's choice.
+centre, and ``v_j = sqrt(sample weight) * spatial weight``. Any learner can minimise it: steepest descent, gradient
+descent, recursive least squares.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ltr.models.target_classifier.filter_objective import SquaredObjective, of_s
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveMaps:
-    """What the target's place says about every score cell; each map (S, N, H', W')."""
+    """Maps (S, N, H', W') over the score cells that depend on the target's position."""
 
     label: Tensor
     mask: Tensor
@@ -29,11 +29,11 @@ class ObjectiveMaps:
 
 @dataclass(slots=True)
 class TargetObjective(SquaredObjective):
-    """The loss above; gradient and curvature are those of L/2: the factor 2 cancels in the published step."""
+    """The loss above. Gradient and curvature are those of L/2; the factor 2 cancels in the published step."""
 
     features: Tensor  # (S, N, C, H, W)
     maps: ObjectiveMaps
-    root_sample_weight: Tensor  # square roots of the samples' weights (S, N, 1, 1)
+    root_sample_weight: Tensor  # square roots of the sample weights (S, N, 1, 1)
     regularisation: Tensor  # (1,) reg
     weight: Tensor = field(init=False)  # v (S, N, H', W')
     _slopes: tuple[Tensor, Tensor] = field(init=False)  # (1 + m)/2 and (1 - m)/2
@@ -50,7 +50,7 @@ class TargetObjective(SquaredObjective):
 
     @property
     def mask(self) -> Tensor:
-        """m (S, N, H', W'); 1 where the scores are compared as they are, 0 where only positive scores count."""
+        """m (S, N, H', W'): 1 where scores are compared as they are, 0 where only positive scores count."""
         return self.maps.mask
 
     @property
@@ -71,15 +71,15 @@ class TargetObjective(SquaredObjective):
         return slope * self.weight.square() * (slope * scores - self.label)
 
     def curvature(self, direction: Tensor, scores: Tensor, direction_scores: Tensor | None = None) -> Tensor:
-        # The squares of the moved residuals, as published: the general product rounds differently, and steepest descent
-        # amplifies that.
+        # Squares of the moved residuals, as published: the general product would round differently, which steepest
+        # descent amplifies.
         if direction_scores is None:
             direction_scores = self.scores(direction)
         moved = self.derivative(scores) * self.weight * direction_scores
         return moved.square().sum((1, 2, 3)) + self.regularisation * direction.square().sum((1, 2, 3))
 
     def samples(self, chosen: slice | Tensor) -> TargetObjective:
-        maps = ObjectiveMaps(*(of_samples(getattr(self.maps, each.name), chosen) for each in fields(ObjectiveMaps)))
+        maps = ObjectiveMaps(*(of_samples(getattr(self.maps, item.name), chosen) for item in fields(ObjectiveMaps)))
         root = of_samples(self.root_sample_weight, chosen)
         return TargetObjective(of_samples(self.features, chosen), maps, root, self.regularisation)
 
@@ -96,7 +96,7 @@ def centre_distance(boxes: Tensor, size: tuple[int, int], filter_size: int, feat
 def centre_offsets(
     boxes: Tensor, size: tuple[int, int], filter_size: int, feature_stride: int
 ) -> tuple[Tensor, Tensor]:
-    """How far rows (S, N, rows) and columns (S, N, columns) of the score map are past the target's centre, in cells."""
+    """Offsets in cells of the score map's rows (S, N, rows) and columns (S, N, columns) from the target's centre."""
     centre = (boxes[..., :2] + 0.5 * boxes[..., 2:]) / feature_stride - 0.5 * (filter_size % 2)  # (S, N, 2), x then y
     rows = torch.arange(size[0], dtype=boxes.dtype, device=boxes.device)
     columns = torch.arange(size[1], dtype=boxes.dtype, device=boxes.device)
@@ -109,15 +109,14 @@ def gaussian(distance: Tensor, sigma: float | Tensor) -> Tensor:
 
 
 def interpolate_bins(table: Tensor, position: Tensor) -> Tensor:
-    """Piecewise linear functions, T of them by their values (T, bins) at 0, 1, 2, …, at ``position`` (...), counted in
-    bins; constant past the last.
+    """Evaluates T piecewise linear functions at ``position`` (...), in units of bins; constant past the last bin.
 
-    The published networks write this as a 1x1 convolution of a map with one triangular channel for each bin; looking
-    two neighbouring bins up is the same function and never builds that map.
+    ``table`` (T, bins) holds the functions' values at 0, 1, 2, … The published networks use a 1x1 convolution of a map
+    with one triangular channel per bin; interpolating between two neighbouring bins is equivalent without that map.
     """
     last = table.shape[1] - 1
     clamped = position.clamp(0, last)
     lower = clamped.long().clamp(max=last - 1)
     index = lower.flatten()
-    values, following = (table.index_select(1, each).unflatten(1, position.shape) for each in (index, index + 1))
+    values, following = (table.index_select(1, bins).unflatten(1, position.shape) for bins in (index, index + 1))
     return values + (following - values) * (clamped - lower)

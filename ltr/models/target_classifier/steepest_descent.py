@@ -1,4 +1,4 @@
-"""DiMP's filter optimiser: a learned objective, minimised by steepest descent with Gauss-Newton step lengths."""
+"""DiMP's filter optimiser: steepest descent with Gauss-Newton step lengths on a learned objective."""
 from __future__ import annotations
 
 import math
@@ -11,18 +11,18 @@ from ltr.models.target_classifier.objective import ObjectiveMaps, TargetObjectiv
 
 
 class SteepestDescentOptimizer(FilterOptimizer):
-    """Learned label, mask and spatial weight maps, regularisation and step length; and the steps themselves.
+    """Steepest descent with learned maps (label, mask, spatial weight), regularisation and step length.
 
-    :meth:`objective` states the problem for any learner; :meth:`forward` is DiMP's own learner.
+    :meth:`objective` defines the problem for any learner; :meth:`forward` is DiMP's own learner.
 
     Args:
         init_step_length: factor on the Gauss-Newton step.
         init_filter_reg: square root of the regularisation.
         init_gauss_sigma: width of the initial label in cells; 0 for a single cell.
-        num_dist_bins: knots of the three learned functions of distance.
-        bin_displacement: distance of knots in cells.
+        num_dist_bins: number of knots of the three learned functions of distance.
+        bin_displacement: distance between knots in cells.
         mask_init_factor: initial height of the mask before the sigmoid.
-        score_act: "relu", the only activation published DiMP networks use.
+        score_act: must be "relu", the only activation that published DiMP networks use.
         mask_act: "sigmoid" or "linear".
         min_filter_reg: lower bound on the square root of the regularisation.
     """
@@ -44,11 +44,11 @@ class SteepestDescentOptimizer(FilterOptimizer):
     ) -> None:
         super().__init__(num_iter, feature_stride, detach_length=detach_length)
         if score_act != "relu":
-            raise ValueError(f"score_act={score_act!r} is not available; use 'relu' as the published DiMP networks do")
+            raise ValueError(f"score_act={score_act!r} is not supported; use 'relu' as the published DiMP networks do")
         if mask_act not in ("sigmoid", "linear"):
             raise ValueError(f"target_mask_act={mask_act!r} is not known; use 'sigmoid' or 'linear'")
         if num_dist_bins < 2:
-            raise ValueError(f"num_dist_bins={num_dist_bins}, but a function of distance needs at least 2 knots")
+            raise ValueError(f"num_dist_bins={num_dist_bins}: a function of distance needs at least 2 knots")
         self.bin_displacement = bin_displacement
         self.min_filter_reg = min_filter_reg
         self.log_step_length = nn.Parameter(torch.full((1,), math.log(init_step_length)))
@@ -86,7 +86,7 @@ class SteepestDescentOptimizer(FilterOptimizer):
         return ObjectiveMaps(label, mask, spatial)
 
     def regularisation(self) -> Tensor:
-        """reg (1,), bounded below so that the problem stays strictly convex along every direction."""
+        """reg (1,), bounded below to keep the problem strictly convex."""
         return self.filter_reg.square().clamp(min=self.min_filter_reg**2)
 
     def step_factor(self) -> Tensor:

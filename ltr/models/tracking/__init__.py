@@ -1,1 +1,1 @@
-"""Whole tracking networks: a backbone with the heads that a tracker needs."""
+"""Complete tracking networks: a backbone with the heads that a tracker needs."""

@@ -1,4 +1,4 @@
-"""What every tracker here takes from its network: backbone features and the IoU-Net."""
+"""Base class of the tracking networks: a backbone and an IoU-Net."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from ltr.models.imagenet import normalised, normalised_planes
 
 
 class FrozenBackbone(nn.Module):
-    """What every image goes through, of a network that is prepared for inference, for another engine than torch."""
+    """The part of a network prepared for inference that runs on every image, for engines other than torch."""
 
     def __init__(self, network: BackboneAndBoxHead) -> None:
         super().__init__()
         self.backbone = network.feature_extractor
         self.layers = network.output_layers
-        self.outputs = {name: self.backbone.channels[name] for name in self.layers}  # channels by name
+        self.outputs = {name: self.backbone.channels[name] for name in self.layers}  # name -> channels
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         """The backbone's maps of normalised images (B, 3, H, W)."""
@@ -30,7 +30,7 @@ class BackboneAndBoxHead(nn.Module):
     """Backbone with outputs "layer2" (stride 8) and "layer3" (stride 16), and an IoU-Net on both.
 
     Args:
-        **parts: modules by name, in the order of the state dict; ``feature_extractor`` and ``bb_regressor`` among them.
+        **parts: modules by name, in the order of the state dict, including ``feature_extractor`` and ``bb_regressor``.
     """
 
     output_layers: tuple[str, ...] = ("layer2", "layer3")
@@ -40,15 +40,15 @@ class BackboneAndBoxHead(nn.Module):
         for name, part in parts.items():
             self.add_module(name, part)
         self.metadata: dict = {}
-        self.engine: Any = None  # computes what is frozen instead of torch, see ltr.engine
-        self.channels_last = True  # layout of the images, and so of all features; the values differ by rounding alone
+        self.engine: Any = None  # computes the frozen part instead of torch, see ltr.engine
+        self.channels_last = True  # layout of images and thus of all features; results differ only by rounding
 
     def normalise(self, images: Tensor) -> Tensor:
-        """RGB 0..255 (B, 3, H, W) to what the backbone expects, in an engine's layout where one is attached."""
+        """Normalises RGB 0..255 (B, 3, H, W) for the backbone, in the engine's layout if one is attached."""
         return normalised(images) if self.engine is None else normalised_planes(images)
 
     def backbone_features(self, images: Tensor, layers: Sequence[str] | None = None) -> dict[str, Tensor]:
-        """Feature maps by name of normalised images (B, 3, H, W); an engine gives all outputs of the frozen part."""
+        """Feature maps by name of normalised images (B, 3, H, W); an engine returns all outputs of the frozen part."""
         if self.engine is not None and layers is None:
             return self.engine(images)
         images = images.to(self.bb_regressor.iou_predictor.weight.dtype)
@@ -60,15 +60,15 @@ class BackboneAndBoxHead(nn.Module):
 
     @torch.no_grad()
     def target_iou(self, backbone: dict[str, Tensor], box: Tensor) -> TargetIoU:
-        """Overlap predictor of the target in ``box`` (xywh in pixels of the crop), shown in one image."""
+        """Overlap predictor for the target in ``box`` (xywh in crop pixels), given the features of one image."""
         box = box.reshape(1, 4).to(backbone["layer2"])
         head = None if self.engine is None else self.engine.box_head
         return TargetIoU(self.bb_regressor, self.bb_regressor.modulation(backbone, box), head)
 
     def frozen_part(self) -> FrozenBackbone:
-        """What an engine may compute instead of torch."""
+        """The part that an engine may compute instead of torch."""
         return FrozenBackbone(self)
 
     def drop_unused(self) -> None:
-        """Frees backbone layers that no output needs; see :meth:`ResNet.drop_unused`."""
+        """Removes backbone layers that no output needs; see :meth:`ResNet.drop_unused`."""
         self.feature_extractor.drop_unused(self.output_layers)

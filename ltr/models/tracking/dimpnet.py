@@ -2,8 +2,8 @@
 
 :func:`dimpnet18`, :func:`dimpnet50` (DiMP, SuperDiMP), :func:`klcedimpnet18`, :func:`klcedimpnet50` (PrDiMP) and
 :func:`dimpnet50_simple` (SuperDiMP-simple) have the names and shapes of the published checkpoints and take the
-arguments recorded in them; they differ in the classifier's optimiser. :func:`dimpnet_mobile` is DiMP on MobileNetV2
-with adjustable widths, for a small network.
+arguments recorded in them; they differ in the classifier's optimiser. :func:`dimpnet_mobile` is a small DiMP on
+MobileNetV2 with adjustable widths.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ltr.models.target_classifier import (
 )
 from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead, FrozenBackbone
 
-OPTIMIZER_OPTIONS = {  # as the published trainer says them: as our optimisers do
+OPTIMIZER_OPTIONS = {  # the published trainer's names: our optimisers' names
     "optim_iter": "num_iter",
     "feat_stride": "feature_stride",
     "optim_init_step": "init_step_length",
@@ -36,7 +36,7 @@ OPTIMIZER_OPTIONS = {  # as the published trainer says them: as our optimisers d
     "init_uni_weight": "uni_weight",
     "target_mask_act": "mask_act",
 }
-TRAINING_OPTIONS = {  # recorded by the published trainer; nothing to build
+TRAINING_OPTIONS = {  # recorded by the published trainer; irrelevant for building the network
     "act_param",
     "backbone_pretrained",
     "frozen_backbone_layers",
@@ -44,11 +44,11 @@ TRAINING_OPTIONS = {  # recorded by the published trainer; nothing to build
     "train_feature_extractor",
 }
 CLASSIFICATION = "classification"  # name of the classification features among an engine's outputs
-PLAIN_FROM_CHANNELS = 1024  # 3x3 convolutions of this many take a sixth less time in the plain layout on CPUs
+PLAIN_FROM_CHANNELS = 1024  # on CPUs, 3x3 convolutions with this many channels are a sixth faster in the plain layout
 
 
 class FrozenFeatures(FrozenBackbone):
-    """The backbone and the classifier's convolution, of a network that is prepared for inference."""
+    """The backbone and the classifier's convolution of a network prepared for inference."""
 
     def __init__(self, network: DiMPNet) -> None:
         super().__init__(network)
@@ -57,13 +57,13 @@ class FrozenFeatures(FrozenBackbone):
         self.outputs[CLASSIFICATION] = network.classifier.filter_initializer.filter_conv.in_channels
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        """The backbone's maps and, last, the classification features of normalised images (B, 3, H, W)."""
+        """The backbone's maps, followed by the classification features, of normalised images (B, 3, H, W)."""
         maps = super().forward(images)
         return (*maps, self.features(maps[self.layers.index(self.classification_layer)]))
 
 
 class DiMPNet(BackboneAndBoxHead):
-    """Backbone with maps "layer2" (stride 8) and "layer3" (stride 16), a classifier on one of them, a box regressor."""
+    """Backbone with maps "layer2" (stride 8) and "layer3" (stride 16), a classifier on one of them and an IoU-Net."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class DiMPNet(BackboneAndBoxHead):
         super().__init__(feature_extractor=feature_extractor, classifier=classifier, bb_regressor=bb_regressor)
         self.classification_layer = classification_layer
         self.output_layers = tuple(dict.fromkeys(["layer2", "layer3", classification_layer]))
-        self.plain_classifier = False  # whether the classifier's convolutions are kept out of it, see prefer_layouts
+        self.plain_classifier = False  # whether the classifier's convolutions use the plain layout, see prefer_layouts
 
     @property
     def filter_size(self) -> int:
@@ -84,17 +84,17 @@ class DiMPNet(BackboneAndBoxHead):
 
     @property
     def feature_stride(self) -> int:
-        """Image pixels for each cell of the classification features."""
+        """Image pixels per cell of the classification features."""
         return self.classifier.filter_optimizer.feature_stride
 
     @property
     def extra_logit(self) -> float | None:
-        """Of the outcome "nowhere" where scores are logits of a density that has one."""
+        """Logit of the outcome "nowhere", if scores are logits of a density that has one."""
         optimizer = self.classifier.filter_optimizer
         return optimizer.softmax_reg if isinstance(optimizer, DensityOptimizer) else None
 
     def classification_features(self, backbone: dict[str, Tensor]) -> Tensor:
-        """What the filter acts on (B, C, H, W)."""
+        """The features (B, C, H, W) that the filter acts on."""
         if CLASSIFICATION in backbone:
             return backbone[CLASSIFICATION]
         coarse = backbone[self.classification_layer]
@@ -114,13 +114,13 @@ class DiMPNet(BackboneAndBoxHead):
         proposals: Tensor | None = None,
         num_iter: int | None = None,
     ) -> tuple[list[Tensor], list[Tensor], Tensor | None]:
-        """Meta-training on S sequences: N training images, M test images (S, N or M, 3, H, W) each, normalised.
+        """For meta-training on S sequences with N training and M test images each (S, N or M, 3, H, W), normalised.
 
-        Training boxes are xywh in pixels (S, N, 4); without proposals (S, M, P, 4) the IoU-Net is left out.
+        Training boxes are xywh in pixels (S, N, 4); without proposals (S, M, P, 4), the IoU-Net is skipped.
 
         Returns:
-            Test scores (S, M, H', W') with the initial filter and after every step; values of the online objective (S,)
-            at these filters; predicted overlaps (S, M, P), with the first training image of a sequence as reference.
+            Test scores (S, M, H', W') and values (S,) of the online objective for the initial filter and the filter
+            after each step; predicted overlaps (S, M, P) with each sequence's first training image as reference.
         """
         sequences, train_count = train_images.shape[:2]
         images = torch.cat([train_images.flatten(0, 1), test_images.flatten(0, 1)])
@@ -140,7 +140,7 @@ class DiMPNet(BackboneAndBoxHead):
         return scores, losses, self.bb_regressor(reference, test, train_boxes[:, 0], proposals)
 
     def prefer_layouts(self) -> None:
-        """Where everything is channels-last: the classifier's convolution of a ResNet-50 is faster without, on CPUs."""
+        """Restores the plain layout of wide classifier convolutions (ResNet-50), which is faster on CPUs."""
         first = self.classifier.feature_extractor[0]
         self.plain_classifier = isinstance(first, nn.Conv2d) and first.in_channels >= PLAIN_FROM_CHANNELS
         if self.plain_classifier:
@@ -185,19 +185,19 @@ def _assemble(
 
 
 def _build(backbone: nn.Module, optimizer: type[FilterOptimizer], **options: Any) -> DiMPNet:
-    """A network from options by their published names; the optimiser takes those that are its own."""
+    """Builds a network from options under their published names; the optimiser receives its own options."""
     named = {OPTIMIZER_OPTIONS.get(name, name): name for name in options}
     own = {ours: options.pop(named[ours]) for ours in inspect.signature(optimizer).parameters if ours in named}
     return _assemble(backbone, optimizer(**own), **options)
 
 
 def dimpnet18(**options) -> DiMPNet:
-    """DiMP on ResNet-18, as published; ``options`` as recorded in the checkpoints (filter_size, out_feature_dim, …)."""
+    """DiMP on ResNet-18, as published; ``options`` as recorded in checkpoints (filter_size, out_feature_dim, …)."""
     return _build(resnet18(), SteepestDescentOptimizer, **options)
 
 
 def dimpnet50(*, backbone: dict | None = None, **options) -> DiMPNet:
-    """DiMP on ResNet-50, as published; ``backbone`` are options of :class:`ResNet`, others as in the checkpoints."""
+    """DiMP on ResNet-50, as published; ``backbone`` holds options of :class:`ResNet`, others are as in checkpoints."""
     defaults = {"clf_feat_blocks": 1, "out_feature_dim": 512}
     return _build(resnet50(**(backbone or {})), SteepestDescentOptimizer, **defaults | options)
 
@@ -220,7 +220,7 @@ def dimpnet50_simple(**options) -> DiMPNet:
 def dimpnet_mobile(*, taps: dict[str, str] | None = None, width: float = 1.0, **options) -> DiMPNet:
     """DiMP on MobileNetV2, small enough to be bundled and fast on a CPU.
 
-    ``taps`` and ``width`` are those of :class:`MobileNetV2`, the others as for :func:`dimpnet50`.
+    ``taps`` and ``width`` are passed to :class:`MobileNetV2`; other options are as for :func:`dimpnet50`.
     """
     defaults = {
         "filter_size": 4,

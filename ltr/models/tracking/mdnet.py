@@ -1,6 +1,7 @@
 """MDNet (Nam and Han, 2016) in its real-time form (Jung et al., 2018): shared layers and one binary branch per domain.
 
-conv1 to conv3 run once on a scene, boxes are sampled from the map, fc4 to fc6 score them. Input is RGB minus 128.
+conv1 to conv3 run once per scene, boxes are sampled from the resulting map, and fc4 to fc6 score them. Input is RGB
+minus 128.
 """
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ IMAGE_OFFSET = 128.0
 
 @dataclass(frozen=True, slots=True)
 class ConvSpec:
-    """One convolution, its ReLU, and what follows."""
+    """One convolution, its ReLU and the optional layers after it."""
 
     channels: int
     kernel: int
@@ -31,7 +32,7 @@ class ConvSpec:
 
 
 SPECS: dict[str, tuple[ConvSpec, ConvSpec, ConvSpec]] = {
-    # RT-MDNet as published: VGG-M without its second pooling, a dilated conv3 in return; receptive field 75, stride 8
+    # RT-MDNet as published: VGG-M with a dilated conv3 instead of the second pooling; receptive field 75, stride 8
     "vggm": (
         ConvSpec(96, 7, stride=2, response_norm=True, max_pool=True),
         ConvSpec(256, 5, stride=2, response_norm=True),
@@ -43,7 +44,7 @@ SPECS: dict[str, tuple[ConvSpec, ConvSpec, ConvSpec]] = {
         ConvSpec(256, 5, stride=2, response_norm=True, max_pool=True),
         ConvSpec(512, 3),
     ),
-    # AlexNet's conv1-3 in torchvision's shapes, second pooling traded for dilation; receptive field 83, stride 8
+    # AlexNet's conv1-3 in torchvision's shapes, dilation instead of the second pooling; receptive field 83, stride 8
     "alexnet": (
         ConvSpec(64, 11, stride=4, max_pool=True),
         ConvSpec(192, 5),
@@ -57,13 +58,13 @@ class ResponseNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         root = torch.rsqrt(2 + 1e-4 * x.square())
-        return x * root * root.sqrt()  # rsqrt and sqrt are vectorised where a general power is not
+        return x * root * root.sqrt()  # unlike a general power, rsqrt and sqrt are vectorised
 
 
 class MDNet(nn.Module):
-    """Shared layers ``layers.conv1 … fc5`` and ``branches`` (fc6, one for each training domain).
+    """Shared layers ``layers.conv1 … fc5`` and ``branches`` (fc6, one per training domain).
 
-    Files hold the shared layers only: a new branch starts for every sequence.
+    Files contain only the shared layers, since every sequence starts with a new branch.
 
     Args:
         num_branches: training domains; one in a tracker.
@@ -101,12 +102,12 @@ class MDNet(nn.Module):
 
     @property
     def stride(self) -> int:
-        """Image pixels for each cell of the feature map."""
+        """Image pixels per cell of the feature map."""
         return math.prod(conv.stride * (2 if conv.max_pool else 1) for conv in self.spec)
 
     @property
     def receptive_field(self) -> int:
-        """Image pixels a side that one cell sees."""
+        """Side in image pixels of the region that one cell sees."""
         size, jump = 1, 1
         for conv in self.spec:
             size += (conv.kernel - 1) * conv.dilation * jump
@@ -117,11 +118,11 @@ class MDNet(nn.Module):
 
     @staticmethod
     def normalise(images: Tensor) -> Tensor:
-        """RGB 0..255 to what conv1 expects."""
+        """Normalises RGB 0..255 for conv1."""
         return images - IMAGE_OFFSET
 
     def feature_map(self, images: Tensor) -> Tensor:
-        """conv1 to conv3 of images (B, 3, H, W) minus 128: (B, C, h, w)."""
+        """Features (B, C, h, w) after conv1 to conv3, for images (B, 3, H, W) minus 128."""
         x = images if images.device.type == "mps" else images.contiguous(memory_format=torch.channels_last)
         return self.layers.conv3(self.layers.conv2(self.layers.conv1(x)))
 
@@ -134,11 +135,11 @@ class MDNet(nn.Module):
         return self.branches[branch](self.layers.fc5(self.layers.fc4(features)))
 
     def forward(self, images: Tensor, rois: Tensor, branch: int = 0) -> Tensor:
-        """Logits (N, 2) of boxes in a batch of scenes, for training of one domain."""
+        """Logits (N, 2) of boxes in a batch of scenes, for training on one domain."""
         return self.classify(self.roi_features(self.feature_map(images), rois), branch)
 
     def reset_branch(self, branch: int = 0, generator: torch.Generator | None = None) -> None:
-        """Draws a branch's weights again, uniform within 1/sqrt(inputs) as a linear layer starts."""
+        """Redraws a branch's weights uniformly within 1/sqrt(inputs), torch's default for linear layers."""
         linear = self.branches[branch][1]
         bound = 1 / math.sqrt(linear.in_features)
         with torch.no_grad():
@@ -165,7 +166,7 @@ def mdnet(
     roi_size: int = 3,
     roi_kind: str = "adaptive",
 ) -> MDNet:
-    """MDNet by the name of its convolutions, or by their description.
+    """Builds an MDNet from the name or the description of its convolutions.
 
     Args:
         spec: "vggm" (published RT-MDNet), "vggm_original" (published MDNet), "alexnet", or three dictionaries of
@@ -181,7 +182,7 @@ def mdnet(
 
 
 def alexnet_convolutions(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """torchvision's AlexNet convolutions as MDNet's, with the image normalisation folded into conv1."""
+    """Converts torchvision's AlexNet convolutions to MDNet's, with the image normalisation folded into conv1."""
     result = {}
     for number, source in enumerate((0, 3, 6), 1):
         for kind in ("weight", "bias"):

@@ -1,4 +1,4 @@
-"""What the settings of DiMP on ResNets have in common: the published recipe (Bhat et al., 2019)."""
+"""The published training recipe (Bhat et al., 2019), shared by all settings of DiMP on ResNets."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -22,8 +22,7 @@ from ltr.trainers.plan import RunOptions, TrainingPlan, step_decay
 
 GEOMETRY = CropGeometry(output_side=288, search_area=5.0)
 SMOKE_GEOMETRY = CropGeometry(output_side=96, search_area=5.0)
-#: arguments recorded in the published checkpoints
-CLASSIFIER = {
+CLASSIFIER = {  # arguments recorded in the published checkpoints
     "filter_size": 4,
     "optim_iter": 5,
     "optim_init_step": 0.9,
@@ -51,14 +50,14 @@ def all_sources() -> tuple[list[VideoDataset], list[float]]:
 
 
 def got10k_only() -> tuple[list[VideoDataset], list[float]]:
-    """GOT-10k's training split alone, as its protocol demands."""
+    """Only GOT-10k's training split, as its protocol demands."""
     return [Got10k(training_path("got10k_path"))], [1.0]
 
 
 def plan(
     options: RunOptions, network: DiMPNet, constructor: dict[str, Any], backbone_key: str, sources: Sources
 ) -> TrainingPlan:
-    """The published recipe: 50 epochs of 26 000 examples of 3 + 3 frames, Adam, rates cut by 5 every 15 epochs."""
+    """The published recipe: Adam, 50 epochs of 26 000 examples of 3 + 3 frames, rates divided by 5 every 15 epochs."""
     if options.smoke:
         datasets, proportions = [SyntheticVideos(SpriteBank(), 4, video_frames=12)], [1.0]
     else:

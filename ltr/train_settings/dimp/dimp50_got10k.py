@@ -1,4 +1,4 @@
-"""DiMP on ResNet-50 trained on GOT-10k's training split alone: for results under the GOT-10k protocol."""
+"""DiMP on ResNet-50, trained only on GOT-10k's training split, for results under the GOT-10k protocol."""
 from __future__ import annotations
 
 from ltr.models.tracking.dimpnet import dimpnet50

@@ -1,9 +1,8 @@
 """DiMP on MobileNetV2: the small network that ships with the package.
 
-The backbone keeps its ImageNet weights up to stride 8, so the features there are computed once for all examples and
-cached; the blocks after that, head, filter initialiser, the optimizer's learned functions and the IoU-Net are trained
-on them. Sources: annotated photographs, parts of what they show, videos with masks and clips with boxes; no
-frame of a tracking benchmark.
+The backbone keeps its ImageNet weights up to stride 8, and the features there are computed once and cached. The later
+blocks, the head, the filter initialiser, the optimiser's learned functions and the IoU-Net are trained on them. Sources
+are annotated photographs, parts of the objects in them, and clips with boxes; no frames of tracking benchmarks.
 """
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ LABEL_SIGMA = 0.81  # cells: a quarter of the target's side
 TRAIN_FRAMES, TEST_FRAMES, MAX_GAP = 2, 2, 40
 PROCESSING = DimpProcessing(
     geometry=GEOMETRY,
-    first_jitter=Jitter(centre=0.3, scale=0.08),  # the tracker's first frame has the target in the middle
+    first_jitter=Jitter(centre=0.3, scale=0.08),  # the tracker's first frame is centred on the target
     train_jitter=Jitter(centre=2.5, scale=0.2, aspect=0.15),
     test_jitter=Jitter(centre=3.0, scale=0.3, aspect=0.2),
     augmentation=Augmentation(
@@ -56,34 +55,33 @@ PROCESSING = DimpProcessing(
     backdrop=0.6,
     look_alike=0.4,
 )
-#: what the tracker does differently on this network than on the published ones, see docs/training.md
-TRACKER = {
+TRACKER = {  # settings in which trackers on this network differ from the published ones, see docs/training.md
     "image_sample_size": 208,
     "search_area_scale": 4.0,
-    "crop_convention": "exact",  # as in training: the published convention moves boxes by 2 % of the target
-    "num_init_random_boxes": 4,  # five boxes of four steps: less time than ten of five, overlaps within 0.003
+    "crop_convention": "exact",  # as in training: the published convention shifts boxes by 2 % of the target
+    "num_init_random_boxes": 4,  # five boxes and four steps: faster than ten and five, overlaps within 0.003
     "box_refinement_iter": 4,
     "box_refinement_space": "edges",
-    "box_refinement_step_length": 0.1,  # of an energy, whose gradients are larger than those of an overlap
+    "box_refinement_step_length": 0.1,  # gradients of an energy are larger than those of an overlap
     "interpolate_peak": True,
-    "refinement_weight": [0.8, 0.5],  # smooths boxes over frames, sizes more than places
+    "refinement_weight": [0.8, 0.5],  # smooths boxes over frames, sizes more than positions
     "train_skipping": 5,  # small, fast targets are lost with the paper's 20
-    "early_frames": 20,  # where the first pose changes at once, later frames would count as uncertain and teach nothing
-    "net_opt_update_iter": 3,  # score what the paper's 5 do, in less time
+    "early_frames": 20,  # if the first pose changes at once, later frames would be uncertain and never learned from
+    "net_opt_update_iter": 3,  # scores as well as the paper's 5, in less time
     "learning_rate": 0.02,
-    "uncertain_part": 0.5,  # with such a schedule, what covers the target would be learnt
+    "uncertain_part": 0.5,  # otherwise, updates this frequent would learn occluders
     "refinement_by_confidence": True,
-    "target_not_found_threshold": 0.15,  # an unlearnt pose scores little; it is followed, not learnt from
+    "target_not_found_threshold": 0.15,  # unlearned poses score low; they are followed, but not learned from
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """How much of everything."""
+    """Size of the training."""
 
-    part_size: int = 1000  # examples of each part of the cache
+    part_size: int = 1000  # examples per part of the cache
     parts: int = 20
-    validation_size: int = 400  # examples of held-out videos, for the log alone
+    validation_size: int = 400  # examples from held-out videos, only for the log
     epochs: int = 3
     batch_size: int = 16
 
@@ -92,7 +90,7 @@ SMOKE = Amounts(part_size=4, parts=1, validation_size=0, epochs=1, batch_size=2)
 
 
 def build(options: RunOptions) -> TrainingPlan:
-    """Caches the features where they are not there yet, and plans the training."""
+    """Completes the cached features and plans the training."""
     amounts = SMOKE if options.smoke else Amounts()
     network = make_network(options)
     folders = make_caches(network, options, amounts)
@@ -115,7 +113,7 @@ def build(options: RunOptions) -> TrainingPlan:
 
 
 def make_actor(network: DiMPNet, weights: DimpLossWeights | None = None) -> DimpActor:
-    """Trains filters on two frames of an example, and boxes as a density."""
+    """The actor: filters learn from two frames of each example, boxes as a density."""
     return DimpActor(
         network,
         train_frames=TRAIN_FRAMES,
@@ -128,7 +126,7 @@ def make_actor(network: DiMPNet, weights: DimpLossWeights | None = None) -> Dimp
 
 
 def make_network(options: RunOptions) -> DiMPNet:
-    """The network before training: ImageNet backbone, and a head that passes the raw features on."""
+    """The network before training: an ImageNet backbone and a head that passes the raw features through."""
     network = dimpnet_mobile(**NETWORK)
     if not options.smoke:
         load_backbone_weights(network.feature_extractor, training_path("mobilenet_weights"))
@@ -140,7 +138,7 @@ def make_network(options: RunOptions) -> DiMPNet:
 
 
 def parameter_groups(network: DiMPNet) -> list[dict]:
-    """Learning rates of the parts."""
+    """Parameters and learning rates of the trained parts."""
     rates = {
         network.feature_extractor.upper_blocks(): 1e-4,
         network.classifier.feature_extractor: 3e-4,
@@ -152,7 +150,7 @@ def parameter_groups(network: DiMPNet) -> list[dict]:
 
 
 def make_caches(network: nn.Module, options: RunOptions, amounts: Amounts) -> list[Path]:
-    """Builds the parts of the cache, several at a time where `options.workers` allows."""
+    """Builds the parts of the cache, `options.workers` at a time."""
     make = drawn_examples if options.smoke else training_examples
     parts = [
         CachePart(f"training_{number:02d}", partial(make, amounts.part_size, options.seed * 1000 + number))
@@ -167,7 +165,7 @@ def make_caches(network: nn.Module, options: RunOptions, amounts: Amounts) -> li
 
 
 def training_examples(length: int, number: int) -> DimpExamples:
-    """Part `number` of all examples: photographs, parts of what they show, videos with masks and clips with boxes."""
+    """Part `number` of the training examples."""
     datasets = _sources()
     sampler = ExampleSampler(list(datasets), list(datasets.values()), MAX_GAP, TRAIN_FRAMES, TEST_FRAMES)
     return DimpExamples(sampler, PROCESSING, length, seed=1000 + number)
@@ -190,14 +188,14 @@ def _sources() -> dict[VideoDataset, float]:
 
 
 def held_out_examples(length: int) -> DimpExamples:
-    """Examples of videos that are never trained on, for the log."""
+    """Examples from videos that are never trained on, for the log."""
     videos = MaskVideos(training_path("davis_path"), only=read_split("davis_held_out"))
     sampler = ExampleSampler([videos], [1.0], MAX_GAP, TRAIN_FRAMES, TEST_FRAMES)
     return DimpExamples(sampler, PROCESSING, length, seed=5000)
 
 
 def drawn_examples(length: int, number: int) -> DimpExamples:
-    """Examples of synthetic videos without a bank of sprites, to see that everything runs."""
+    """Examples from synthetic videos without a sprite bank, to check that everything runs."""
     videos = SyntheticVideos(SpriteBank(), length=10**6, seed=number)
     sampler = ExampleSampler([videos], [1.0], MAX_GAP, TRAIN_FRAMES, TEST_FRAMES)
     return DimpExamples(sampler, PROCESSING, length, seed=number)

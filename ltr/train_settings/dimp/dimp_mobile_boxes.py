@@ -1,7 +1,7 @@
-"""The box head of dimp_mobile alone, on features that stay as they are.
+"""Trains only the box head of dimp_mobile, on unchanged features.
 
-For a mean of several trainings (`--init`), whose box head has never seen the features of its backbone. What finds the
-target does not change.
+For a mean of several trainings (`--init`), whose box head was not trained on the mean backbone's features. The
+classifier does not change.
 """
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ltr.train_settings.dimp import dimp_mobile
 from ltr.trainers.plan import RunOptions, TrainingPlan, cosine_decay
 
 EPOCHS = 2
-WARM_UP = 0.11  # epochs: the head is trained already, and Adam's first steps are long
+WARM_UP = 0.11  # epochs: the head is already trained, and Adam's first steps are long
 
 
 def build(options: RunOptions) -> TrainingPlan:
-    """The plan of dimp_mobile, on the same cached features, for its box head."""
+    """The plan of dimp_mobile on the same cached features, restricted to the box head."""
     plan = dimp_mobile.build(options)
     network = plan.actor.network
     network.requires_grad_(False)

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from ltr.actors.mdnet import MdnetActor
 from ltr.admin.environment import training_path
-from ltr.admin.initial_weights import load_convolutions
-from ltr.data.mdnet_examples import BoxCounts, MdnetExamples, first_of_batch
+from ltr.admin.initial_weights import load_backbone_weights
+from ltr.data.mdnet_examples import BoxCounts, MdnetExamples, first_of_batch, visible_videos
 from ltr.dataset.base import VideoDataset
 from ltr.dataset.imagenetvid import ImagenetVid
 from ltr.dataset.sprites import SpriteBank
@@ -12,7 +12,7 @@ from ltr.dataset.synthetic import SyntheticVideos
 from ltr.models.tracking.mdnet import mdnet
 from ltr.trainers.plan import RunOptions, TrainingPlan
 
-NETWORK = {"spec": "vggm", "roi_kind": "plain"}  # the tracker samples boxes adaptively, training does not
+NETWORK = {"spec": "vggm", "roi_kind": "plain"}  # only the tracker samples boxes adaptively
 
 
 def build(options: RunOptions) -> TrainingPlan:
@@ -23,10 +23,10 @@ def build(options: RunOptions) -> TrainingPlan:
     else:
         source = ImagenetVid(training_path("imagenetvid_path"), options.cache_folder / "imagenetvid_tracks.json")
         counts, epochs = BoxCounts(frames=8, positive=4, negative=12), 1000
-    videos = [(source, number) for number in range(len(source)) if source.track(number).visible.any()]
+    videos = visible_videos(source)
     network = mdnet(**NETWORK, num_branches=len(videos))
     if not options.smoke:
-        load_convolutions(network, training_path("vggm_weights"))
+        load_backbone_weights(network, training_path("vggm_weights"), "layers.conv")
     layers = network.layers
     convolutions = [p for layer in (layers.conv1, layers.conv2, layers.conv3) for p in layer.parameters()]
     return TrainingPlan(

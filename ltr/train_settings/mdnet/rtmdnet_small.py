@@ -1,8 +1,8 @@
 """RT-MDNet on AlexNet's frozen first convolutions: the small network that ships with the package.
 
-Features of all boxes are computed once and cached; fc4 and fc5 learn what tells a target from its surroundings, across
-many domains with a branch each. A domain is a video with masks, or an object in a photograph, seen in several colours
-and degrees of sharpness. No frame of a tracking benchmark is used.
+The features of all boxes are computed once and cached; fc4 and fc5 learn to separate targets from their surroundings in
+many domains, each with its own branch. A domain is a video with masks, or an object in a photograph, shown in varying
+colours and sharpness. No frames of tracking benchmarks are used.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ltr.actors.mdnet import MdnetActor
 from ltr.admin.environment import training_path
 from ltr.data.augmentation import Augmentation
 from ltr.data.box_feature_cache import BoxFeatureCache, build_box_cache
-from ltr.data.mdnet_examples import BoxCounts, MdnetExamples
+from ltr.data.mdnet_examples import BoxCounts, MdnetExamples, visible_videos
 from ltr.dataset.base import VideoDataset
 from ltr.dataset.coco import coco_parts
 from ltr.dataset.masks import MaskVideos
@@ -28,30 +28,28 @@ from ltr.models.tracking.mdnet import MDNet, alexnet_convolutions, mdnet
 from ltr.trainers.plan import RunOptions, TrainingPlan, cosine_decay
 
 NETWORK = {"spec": "alexnet"}
-#: what trackers do differently on this network: fewer candidates, two thirds of a frame's time (docs/rtmdnet.md)
-TRACKER = {"mined_negatives": 192, "search_samples": 192}
+TRACKER = {"mined_negatives": 192, "search_samples": 192}  # fewer candidates: two thirds of the time (docs/rtmdnet.md)
 AUGMENTATION = Augmentation(brightness=0.25, contrast=0.25, colour=0.08, blur=0.2, motion=0.2, coarse=0.2)
 Domains = list[tuple[VideoDataset, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """How much of everything."""
+    """Size of the training."""
 
-    video_frames: int = 24  # of each video in the cache
-    still_frames: int = 3  # views of each photograph's object in the cache
-    counts: BoxCounts = BoxCounts(frames=1, positive=16, negative=48)  # of each cached frame
-    cycles: int = 1  # rounds through the domains per epoch; a video is visited eight times per round
+    video_frames: int = 24  # cached frames per video
+    still_frames: int = 3  # cached views per object in a photograph
+    counts: BoxCounts = BoxCounts(frames=1, positive=16, negative=48)  # per cached frame
+    cycles: int = 1  # rounds through the domains per epoch; each round visits a video eight times
     epochs: int = 4
 
 
 SMOKE = Amounts(2, 2, counts=BoxCounts(frames=1, positive=4, negative=12), cycles=2, epochs=1)
-#: photographs' objects by source: many different things, in proportion to what the sources hold
-STILLS = {"voc": 60, "voc parts": 10, "coco": 14, "cub": 6, "parts of voc": 10}
+STILLS = {"voc": 60, "voc parts": 10, "coco": 14, "cub": 6, "parts of voc": 10}  # objects per source
 
 
 def build(options: RunOptions) -> TrainingPlan:
-    """Caches the features where they are not there yet, and plans the training."""
+    """Completes the cached features and plans the training."""
     amounts = SMOKE if options.smoke else Amounts()
     videos, stills = drawn_domains() if options.smoke else (video_domains(), still_domains())
     network = make_network(options, len(videos) + len(stills))
@@ -84,27 +82,25 @@ def build(options: RunOptions) -> TrainingPlan:
 def cache(
     options: RunOptions, network: MDNet, kind: str, domains: Domains, frames: int, counts: BoxCounts
 ) -> list[Path]:
-    """Features of boxes of every domain, computed where they are not there yet."""
+    """Completes the cached box features of all domains."""
     examples = MdnetExamples(domains, network.receptive_field, counts, frames, options.seed, AUGMENTATION)
     what = {"domains": len(domains), "spec": NETWORK["spec"], "seed": options.seed}
     return build_box_cache(options.cache_folder / kind, examples, network, what, options.workers)
 
 
 def drawn_domains() -> tuple[Domains, Domains]:
-    """Synthetic videos without a bank of sprites, to see that everything runs."""
-    drawn = SyntheticVideos(SpriteBank(), 4, seed=77)
-    domains = [(drawn, number) for number in range(len(drawn)) if drawn.track(number).visible.any()]
+    """Synthetic videos without a sprite bank, to check that everything runs."""
+    domains = visible_videos(SyntheticVideos(SpriteBank(), 4, seed=77))
     return domains[:2], domains[2:]
 
 
 def video_domains() -> Domains:
-    """Videos with masks, without those that training is judged on."""
-    videos = MaskVideos(training_path("davis_path"), without=read_split("davis_held_out"))
-    return [(videos, number) for number in range(len(videos)) if videos.track(number).visible.any()]
+    """Videos with masks, except those held out for validation."""
+    return visible_videos(MaskVideos(training_path("davis_path"), without=read_split("davis_held_out")))
 
 
 def still_domains() -> Domains:
-    """Objects in photographs, evenly spread over each source."""
+    """Objects in photographs, taken at even intervals from each source."""
     path = training_path("stills_path")
     voc = VocStills(path)
     birds = [CubStills(file.parent) for file in sorted(path.glob("**/bounding_boxes.txt"))]
@@ -117,7 +113,7 @@ def still_domains() -> Domains:
 
 
 def make_network(options: RunOptions, domains: int) -> MDNet:
-    """The network before training, with ImageNet convolutions that stay as they are."""
+    """The network before training, with frozen ImageNet convolutions."""
     network = mdnet(**NETWORK, num_branches=domains)
     if not options.smoke:
         stored = torch.load(training_path("alexnet_weights"), map_location="cpu", weights_only=True)

@@ -1,1 +1,1 @@
-"""ATOM, and its filter learnt by gradient descent."""
+"""ATOM, and ATOM with gradient descent."""

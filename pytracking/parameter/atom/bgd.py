@@ -1,4 +1,4 @@
-"""ATOM with gradient descent in the update stage: RLS-ATOM without its memory, at an equal learning rate."""
+"""ATOM with gradient descent in the update stage: RLS-ATOM without its memory, at the same learning rate."""
 from pytracking.tracker.atom.params import ATOM_BGD, AtomParams
 
 

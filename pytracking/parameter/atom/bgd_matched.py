@@ -1,7 +1,7 @@
-"""ATOM with gradient descent of RLS-ATOM's step length: the control that separates memory from step length."""
+"""ATOM with gradient descent at RLS-ATOM's step length: the control that separates memory from step length."""
 from pytracking.tracker.atom.params import ATOM_BGD, AtomParams
 
-DELTA = 0.1  # of RLS-ATOM, for a loss as curved as DiMP's
+DELTA = 0.1  # of RLS-ATOM, divided by ATOM_CURVATURE
 
 
 def parameters() -> AtomParams:

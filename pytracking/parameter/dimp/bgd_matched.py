@@ -1,6 +1,6 @@
-"""BGD-DiMP with RLS-DiMP's step length: the control that separates memory from step length (not in the paper).
+"""BGD-DiMP at RLS-DiMP's step length: the control that separates memory from step length (not in the paper).
 
-P_0 = I / delta makes the RLS step 1 / delta = 10 times as long as the BGD step at equal learning rate.
+With P_0 = I / delta, a step of RLS is 1 / delta = 10 times as long as one of BGD at the same learning rate.
 """
 from pytracking.tracker.dimp.params import BGD, Algorithm2Params
 

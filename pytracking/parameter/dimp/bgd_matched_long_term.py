@@ -1,4 +1,4 @@
-"""BGD-DiMP with RLS-DiMP's step length, long-term; see ``bgd_matched``."""
+"""BGD-DiMP at RLS-DiMP's step length, long-term; see ``bgd_matched``."""
 from pytracking.parameter.dimp.bgd_matched import DELTA
 from pytracking.tracker.dimp.params import BGD_LONG_TERM, Algorithm2Params
 

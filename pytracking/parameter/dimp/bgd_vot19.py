@@ -1,4 +1,4 @@
-"""BGD-DiMP for VOT 2019: five recursions of gradient descent every 20th frame, the short-term learning rate."""
+"""BGD-DiMP for VOT 2019: five recursions every 20th frame, with the short-term learning rate."""
 from pytracking.tracker.dimp.params import ALGORITHM_2_VOT, VOT19, DimpParams
 
 

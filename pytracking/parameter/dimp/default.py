@@ -1,4 +1,4 @@
-"""What `dimp` runs without a choice: DiMP-50 as published."""
+"""DiMP-50 as published, the default of `dimp`."""
 from pytracking.parameter.dimp.dimp50 import parameters
 
 __all__ = ["parameters"]

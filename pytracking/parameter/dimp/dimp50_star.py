@@ -1,4 +1,4 @@
-"""DiMP*: DiMP-50 with as many recursions of steepest descent in the update stage as Algorithm 2 has, five."""
+"""DiMP*: DiMP-50 with five recursions of steepest descent per update, as in Algorithm 2."""
 from pytracking.tracker.dimp.params import Algorithm2Params
 
 

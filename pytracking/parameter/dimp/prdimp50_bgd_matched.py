@@ -1,4 +1,4 @@
-"""PrDiMP-50 with gradient descent of RLS-PrDiMP's step length: the control that separates memory from step length."""
+"""PrDiMP-50 with gradient descent at RLS-PrDiMP's step length: separates memory from step length."""
 from pytracking.parameter.dimp.bgd_matched import DELTA
 from pytracking.tracker.dimp.params import PRDIMP50_BGD, DimpParams
 

@@ -1,4 +1,4 @@
-"""SuperDiMP with gradient descent of RLS-SuperDiMP's step length: the control for memory against step length."""
+"""SuperDiMP with gradient descent at RLS-SuperDiMP's step length: separates memory from step length."""
 from pytracking.parameter.dimp.bgd_matched import DELTA
 from pytracking.tracker.dimp.params import SUPER_DIMP_BGD, DimpParams
 

@@ -1,4 +1,4 @@
-"""SuperDiMP-simple as published: SuperDiMP with a Gaussian label and a hinge instead of learned maps."""
+"""SuperDiMP-simple as published: SuperDiMP with a Gaussian label and a hinge loss instead of learnt maps."""
 from pytracking.tracker.dimp.params import SUPER_DIMP, DimpParams
 
 

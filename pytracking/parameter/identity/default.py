@@ -1,4 +1,4 @@
-"""The first box forever."""
+"""Returns the first box for every frame."""
 from pytracking.tracker.identity.params import IdentityParams
 
 

@@ -1,4 +1,4 @@
-"""CSRT."""
+"""CSRT, run by OpenCV."""
 from pytracking.tracker.opencv.params import OpenCVParams
 
 

@@ -1,4 +1,4 @@
-"""KCF."""
+"""KCF, run by OpenCV."""
 from pytracking.tracker.opencv.params import OpenCVParams
 
 

@@ -1,4 +1,4 @@
-"""MIL."""
+"""MIL, run by OpenCV."""
 from pytracking.tracker.opencv.params import OpenCVParams
 
 

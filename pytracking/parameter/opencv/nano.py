@@ -1,4 +1,4 @@
-"""NanoTrack v2 by OpenCV."""
+"""NanoTrack v2, run by OpenCV."""
 from pytracking.tracker.opencv.params import OpenCVParams
 
 

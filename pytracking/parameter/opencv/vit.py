@@ -1,4 +1,4 @@
-"""VitTrack by OpenCV."""
+"""VitTrack, run by OpenCV."""
 from pytracking.tracker.opencv.params import OpenCVParams
 
 

@@ -1,4 +1,4 @@
-"""The annotation: what a perfect tracker scores."""
+"""Returns the annotation: the score of a perfect tracker."""
 from pytracking.tracker.base import TrackerParams
 
 

@@ -1,4 +1,4 @@
-"""RLS-ATOM: ATOM whose filter is updated by recursive least squares instead of conjugate gradients."""
+"""RLS-ATOM: ATOM with recursive least squares instead of conjugate gradients in the update stage."""
 from pytracking.tracker.atom.params import ATOM, ATOM_CURVATURE
 from pytracking.tracker.rls_atom.params import RLSAtomParams
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: ATOM with exact least squares over every position of the samples instead of conjugate gradients."""
+"""Beyond the paper: ATOM with exact least squares over all positions of all samples."""
 from pytracking.tracker.atom.params import ATOM
 from pytracking.tracker.rls_atom.params import RLSAtomParams
 

@@ -1,1 +1,1 @@
-"""RLS-DiMP: the paper's settings, the released code's, and a variant beyond both."""
+"""RLS-DiMP: the paper's settings, those of the released code, and variants beyond both."""

@@ -1,4 +1,4 @@
-"""Beyond the paper: forgetting factor 0.999 (after 1000 updates an input counts for a third), else as in the paper."""
+"""Beyond the paper: `default` with forgetting factor 0.999 (after 1000 updates an input has a third of its weight)."""
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: P learns from positions drawn from all samples instead of from one virtual input."""
+"""Beyond the paper: P is updated with positions drawn from all samples instead of one virtual input."""
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 

@@ -1,4 +1,4 @@
-"""RLS-DiMP as in the paper, with its learning rate for short-term benchmarks (3e-2) unless the network has another."""
+"""RLS-DiMP as in the paper, with its learning rate for short-term benchmarks (3e-2, or the network's own)."""
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: `vot19` with exact least squares over every position of the samples instead of descent."""
+"""Beyond the paper: `vot19` with exact least squares over all positions of all samples."""
 from pytracking.tracker.dimp.params import ALGORITHM_2_VOT, VOT19
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: `exact` with a window of about ten samples, the control for what its memory is worth."""
+"""Beyond the paper: `exact` with a memory of about ten samples, to measure what the full memory contributes."""
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 

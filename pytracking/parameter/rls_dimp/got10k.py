@@ -1,4 +1,4 @@
-"""RLS-DiMP for GOT-10k, whose protocol requires a network trained on GOT-10k alone."""
+"""RLS-DiMP for GOT-10k, whose protocol allows only networks trained on GOT-10k."""
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 

@@ -1,4 +1,4 @@
-"""Beyond the paper's text: P dense and in float16, as the released code keeps it; everything else as in the paper."""
+"""Beyond the paper's text: `default` with P dense and in float16, as in the released code."""
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 

@@ -1,4 +1,4 @@
-"""RLS-DiMP for OxUvA: long-term, and each frame says whether the target is there."""
+"""RLS-DiMP for OxUvA: long-term settings, and each output says whether the target is present."""
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 

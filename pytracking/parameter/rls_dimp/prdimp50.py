@@ -1,4 +1,4 @@
-"""RLS-PrDiMP-50: PrDiMP-50 whose filter is updated by recursive least squares."""
+"""RLS-PrDiMP-50: PrDiMP-50 with recursive least squares in the update stage."""
 from pytracking.tracker.dimp.params import ALGORITHM_2, PRDIMP50, PRDIMP_CURVATURE
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 

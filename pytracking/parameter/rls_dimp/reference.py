@@ -1,4 +1,4 @@
-"""RLS-DiMP as its released code computes it where that departs from the paper (short-term step length)."""
+"""RLS-DiMP with the released code's deviations from the paper, at the short-term step length."""
 from pytracking.tracker.rls_dimp.params import RELEASED, RLSDimpParams
 
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: P starts again after every 100th update, as the released code has it, else as in the paper."""
+"""Beyond the paper: `default`, but P is reset after every 100th update, as in the released code."""
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 

@@ -1,4 +1,4 @@
-"""RLS-SuperDiMP: SuperDiMP whose filter is updated by recursive least squares."""
+"""RLS-SuperDiMP: SuperDiMP with recursive least squares in the update stage."""
 from pytracking.tracker.dimp.params import ALGORITHM_2, SUPER_DIMP
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 

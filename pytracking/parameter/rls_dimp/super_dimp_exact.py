@@ -1,4 +1,4 @@
-"""Beyond the paper: SuperDiMP with exact least squares over every position of the samples instead of descent."""
+"""Beyond the paper: SuperDiMP with exact least squares over all positions of all samples."""
 from pytracking.tracker.dimp.params import ALGORITHM_2, SUPER_DIMP
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 

@@ -25,10 +25,10 @@ from pytracking.tracker.dimp.localization import Localizer, localizer_for
 
 
 class AtomTracker(DimpTracker):
-    """ATOM; everything else is shared with DiMP.
+    """ATOM's differences from DiMP.
 
-    As published, patches are cut around the position's integer part, but labels, boxes and translations refer to the
-    nearest pixel.
+    As published, patches are cut around the integer part of the position, but labels, boxes and translations refer to
+    the nearest pixel.
     """
 
     params: AtomParams
@@ -54,7 +54,7 @@ class AtomTracker(DimpTracker):
         )
 
     def learn_first_filter(self, features: Tensor, boxes: Tensor) -> Tensor:
-        """Learns projection and filter together; memory keeps projected features."""
+        """Learns projection and filter jointly; returns the projected features for the memory."""
         params = self.params.classifier
         self.label_sigma = params.output_sigma_factor * math.sqrt(self.state.base_size.prod()) / self.stride
         channels, shape = features.shape[1], (1, params.channels, params.kernel_size, params.kernel_size)
@@ -75,11 +75,11 @@ class AtomTracker(DimpTracker):
 
     @property
     def stride(self) -> int:
-        """Patch pixels for each cell."""
+        """Patch pixels per cell."""
         return self.network.feature_stride
 
     def labels(self, boxes: Tensor, features: Tensor) -> Tensor:
-        """Gaussian labels (n, h, w) of targets in boxes (n, 4) in patch pixels."""
+        """Gaussian labels (n, h, w) for boxes (n, 4) in patch pixels."""
         kernel = self.params.classifier.kernel_size
         distance = centre_distance(boxes.to(features.dtype)[None], features.shape[-2:], kernel, self.stride)[0]
         return gaussian(distance, self.label_sigma)
@@ -92,7 +92,7 @@ class AtomTracker(DimpTracker):
         window = None
         if self.params.window_output:
             window = np.roll(hann2d(self.map_size, centered=False)[0, 0].numpy(), middle, (0, 1))
-        # As published, the neighbourhood of a peak is as many pixels of the map as of the patch.
+        # As published, the size of a peak's neighbourhood in map pixels does not depend on the upsampling.
         neighborhood = self.params.target_neighborhood_scale / upsampling
         return localizer_for(self.params, window=window, middle=middle, neighborhood_scale=neighborhood)
 
@@ -125,7 +125,7 @@ class AtomTracker(DimpTracker):
 
 
 def whole_cells(side: int, odd: bool, stride: int = 16) -> int:
-    """A patch's side in pixels: at least ``side``, and an even (or odd) number of cells."""
+    """The patch side in pixels: about ``side``, but an even (or odd) number of cells."""
     if odd:
         return side + stride - side % (2 * stride)
     return side + stride - (side + stride) % (2 * stride)

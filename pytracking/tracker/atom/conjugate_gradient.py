@@ -1,4 +1,4 @@
-"""Conjugate gradients for ``A d = b`` with a positive definite A given by its products, some iterations at a time."""
+"""Conjugate gradients for ``A d = b`` with a positive definite A given as a function, for few iterations."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,22 +10,22 @@ from torch import Tensor
 
 @dataclass(slots=True)
 class CgTrace:
-    """What happened, iteration by iteration: ``<r, z>``, ``<r_old, z>`` (None where not used), ``<p, A p>``, d, p."""
+    """Values per iteration: ``<r, z>``, ``<r_old, z>`` (None if not used), ``<p, A p>``, d and p."""
 
     rho: list[Tensor] = field(default_factory=list)
     overlap: list[Tensor | None] = field(default_factory=list)
-    bend: list[Tensor] = field(default_factory=list)
+    curvature: list[Tensor] = field(default_factory=list)
     solutions: list[Tensor] = field(default_factory=list)
     directions: list[Tensor] = field(default_factory=list)
 
 
 class ConjugateGradient:
-    """Solves one system after another, each from d = 0.
+    """Solves a series of systems, each from d = 0.
 
     Args:
-        fletcher_reeves: how a new direction is made conjugate; else Polak and Ribiere's way.
-        forget_factor: 0: every system starts with its gradient. Above 0: the last direction is continued in the next
-            system, with less weight the smaller the factor.
+        fletcher_reeves: use Fletcher and Reeves's formula for conjugate directions; False: Polak and Ribiere's.
+        forget_factor: 0: every system starts with its gradient. Above 0: the next system continues with the last
+            direction; the smaller the factor, the lower its weight.
     """
 
     def __init__(self, *, fletcher_reeves: bool, forget_factor: float = 0.0) -> None:
@@ -34,7 +34,7 @@ class ConjugateGradient:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets the last direction."""
+        """Discards the last direction."""
         self._direction: Tensor | None = None
         self._rho: Tensor | None = None
         self._residual: Tensor | None = None
@@ -47,35 +47,35 @@ class ConjugateGradient:
         precondition: Callable[[Tensor], Tensor] | None = None,
         trace: CgTrace | None = None,
     ) -> Tensor:
-        """d (n,) for b (n,); ``precondition`` is an approximate inverse of A times a vector."""
+        """Returns d (n,) for b (n,); ``precondition`` multiplies a vector by an approximate inverse of A."""
         if self.forget_factor == 0:
             self.reset()
         elif self._rho is not None:
             self._rho = self._rho / self.forget_factor
         residual, solution = b, torch.zeros_like(b)
         for _ in range(iterations):
-            steered = residual if precondition is None else precondition(residual)
-            rho = residual @ steered
+            preconditioned = residual if precondition is None else precondition(residual)
+            rho = residual @ preconditioned
             if rho == 0:
                 break
-            direction, overlap = self._conjugate(steered, rho)
+            direction, overlap = self._conjugate(preconditioned, rho)
             moved = product(direction)
-            bend = direction @ moved
-            length = rho / bend
+            curvature = direction @ moved
+            length = rho / curvature
             solution = solution + length * direction
             self._direction, self._rho, self._residual = direction, rho, residual
             residual = residual - length * moved
             if trace is not None:
                 trace.rho.append(rho)
                 trace.overlap.append(overlap)
-                trace.bend.append(bend)
+                trace.curvature.append(curvature)
                 trace.solutions.append(solution)
                 trace.directions.append(direction)
         return solution
 
-    def _conjugate(self, steered: Tensor, rho: Tensor) -> tuple[Tensor, Tensor | None]:
+    def _conjugate(self, preconditioned: Tensor, rho: Tensor) -> tuple[Tensor, Tensor | None]:
         if self._direction is None:
-            return steered, None
-        overlap = None if self.fletcher_reeves else self._residual @ steered
-        share = (rho if overlap is None else rho - overlap) / self._rho
-        return steered + share.clamp(min=0) * self._direction, overlap
+            return preconditioned, None
+        overlap = None if self.fletcher_reeves else self._residual @ preconditioned
+        beta = (rho if overlap is None else rho - overlap) / self._rho
+        return preconditioned + beta.clamp(min=0) * self._direction, overlap

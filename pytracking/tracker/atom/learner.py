@@ -1,4 +1,4 @@
-"""ATOM's learners: Gauss-Newton in filter and projection on the first frame, then conjugate gradients in the filter."""
+"""ATOM's learners: Gauss-Newton for filter and projection on the first frame, conjugate gradients for later filters."""
 from __future__ import annotations
 
 import torch
@@ -18,7 +18,7 @@ def learn_jointly(
     iterations: int,
     traces: list[CgTrace] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Filters (1, c, k, k) and projection (c, C) after Gauss-Newton ``steps``, each of some ``iterations``."""
+    """Returns filters (1, c, k, k) and projection (c, C) after Gauss-Newton ``steps`` of ``iterations`` each."""
     solver = ConjugateGradient(fletcher_reeves=True)
 
     def precondition(vector: Tensor) -> Tensor:
@@ -27,19 +27,20 @@ def learn_jointly(
     for _ in range(steps):
         model = joint.linearise(filters, projection)
         trace = None if traces is None else CgTrace()
-        move = model.split(solver.solve(model.product, -model.gradient(), iterations, precondition, trace))
-        filters, projection = filters + move[0], projection + move[1]
+        solution = solver.solve(model.product, -model.gradient(), iterations, precondition, trace)
+        filter_change, projection_change = model.split(solution)
+        filters, projection = filters + filter_change, projection + projection_change
         if traces is not None:
             traces.append(trace)
     return filters, projection
 
 
 class ConjugateGradientLearner(OnlineLearner):
-    """ATOM's updates: some iterations on the problem linearised at the filter."""
+    """ATOM's updates: ``num_iter`` conjugate gradient iterations on the problem linearised at the current filter."""
 
     def __init__(self, *, fletcher_reeves: bool = False, forget_factor: float = 0.0) -> None:
         self.solver = ConjugateGradient(fletcher_reeves=fletcher_reeves, forget_factor=forget_factor)
-        self.trace: CgTrace | None = None  # filled where given
+        self.trace: CgTrace | None = None  # filled if set
 
     def start(self, filters: Tensor, generator: torch.Generator) -> None:
         super().start(filters, generator)

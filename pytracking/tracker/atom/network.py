@@ -1,4 +1,4 @@
-"""Loading ATOM's network, or the parts of it in another network."""
+"""Loading ATOM's network, from its own checkpoint or from another network's."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from pytracking.tracker.dimp.network import require_file
 
 
 def load_atom_network(network_file: Path | None, device: torch.device) -> ATOMNet:
-    """ATOM's network, or backbone and IoU-Net of a DiMP network: ATOM's classifier is learnt online in any case."""
+    """Loads ATOM's network, or the backbone and IoU-Net of a DiMP network: ATOM's classifier is learnt online."""
     network = load_network(require_file(network_file), device)
     if not isinstance(network, BackboneAndBoxHead):
         raise UserError(f"{network_file} holds a {type(network).__name__}, but ATOM needs a backbone and an IoU-Net")
@@ -24,7 +24,7 @@ def load_atom_network(network_file: Path | None, device: torch.device) -> ATOMNe
 
 
 def as_atom(network: BackboneAndBoxHead) -> ATOMNet:
-    """ATOM on another network's backbone and IoU-Net, with that network's recommendations."""
+    """Builds an ATOM network from another network's backbone and IoU-Net; keeps that network's recommendations."""
     atom = ATOMNet(network.feature_extractor, network.bb_regressor).eval()
     atom.metadata = network.metadata
     return atom

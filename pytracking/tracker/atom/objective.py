@@ -1,11 +1,11 @@
-"""ATOM's online learning problem: squares with Gaussian labels, in the filter alone or in filter and projection.
+"""ATOM's online learning problem: least squares with Gaussian labels, in the filter or in filter and projection.
 
 Scores are ``s = (P x) * w``: P projects the backbone's channels to a few, w is the filter. The loss is
 
     L(w, P) = sum_j q_j |act(s_j) - y_j|^2 + reg |w|^2 + reg_P |P|^2,    act(s) = s for s >= 0, a (exp(s / a) - 1) below
 
-On the first frame it is minimised in both; afterwards P stays, and the projected features are a learning problem like
-the others'.
+On the first frame it is minimised in both. Afterwards P is fixed, and w is learnt from the projected features like
+DiMP's filter.
 """
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ltr.models.target_classifier import SquaredObjective, of_samples
 
 
 def project(features: Tensor, projection: Tensor) -> Tensor:
-    """(N, c, H, W) of features (N, C, H, W) and a projection (c, C)."""
+    """Projects features (N, C, H, W) to (N, c, H, W) with a projection (c, C)."""
     return (projection @ features.flatten(2)).unflatten(2, features.shape[2:])
 
 
 @dataclass(slots=True)
 class AtomObjective(SquaredObjective):
-    """L in the filter, for projected features; gradient and curvature are those of L/2.
+    """L as a function of the filter, for projected features; gradient and curvature are those of L/2.
 
-    Scores have the features' size: for an even filter the last row and column of the whole correlation are left out.
+    Scores have the features' size: even filters omit the last row and column of the full correlation.
     """
 
     features: Tensor  # (1, N, c, H, W)
@@ -65,7 +65,7 @@ class AtomObjective(SquaredObjective):
 
 @dataclass(slots=True)
 class JointObjective:
-    """L in filter and projection together; vectors are the filter's numbers, then the projection's."""
+    """L as a function of filter and projection; vectors hold the filter's entries, then the projection's."""
 
     features: Tensor  # of the backbone (N, C, H, W)
     label: Tensor  # y (N, H, W)
@@ -75,7 +75,7 @@ class JointObjective:
     slope_length: float | None  # a; None for no activation
 
     def with_projection(self, projection: Tensor) -> AtomObjective:
-        """The problem in the filter alone for a projection (c, C)."""
+        """The problem in the filter for a fixed projection (c, C)."""
         weight = self.sample_weight.view(1, -1, 1, 1).to(self.features).sqrt()
         regularisation = self.features.new_tensor([self.filter_reg])
         features = project(self.features, projection)
@@ -91,12 +91,12 @@ class JointObjective:
         return problem.loss(filters, problem.scores(filters)) + self.projection_reg * projection.square().sum()
 
     def precondition(self, vector: Tensor, filter_count: int) -> Tensor:
-        """A vector divided by each part's regularisation, which is all the curvature far from the data."""
+        """Divides each part of a vector by its regularisation, the curvature in directions without data."""
         return torch.cat([vector[:filter_count] / self.filter_reg, vector[filter_count:] / self.projection_reg])
 
 
 class Linearisation:
-    """Gradient of L/2 and products with its Gauss-Newton matrix around one point."""
+    """Gradient of L/2 and products with its Gauss-Newton matrix at one point."""
 
     def __init__(self, joint: JointObjective, filters: Tensor, projection: Tensor) -> None:
         self.joint, self.filters, self.projection = joint, filters, projection
@@ -112,15 +112,14 @@ class Linearisation:
         return self._pull(moved) + self._regularise(vector)
 
     def split(self, vector: Tensor) -> tuple[Tensor, Tensor]:
-        """Filter and projection of a vector."""
+        """Splits a vector into filter and projection."""
         count = self.filters.numel()
         return vector[:count].view_as(self.filters), vector[count:].view_as(self.projection)
 
     def _scores_of(self, vector: Tensor) -> Tensor:
-        """The scores' change (1, N, H, W)."""
+        """The change (1, N, H, W) of the scores, to first order."""
         filters, projection = self.split(vector)
-        turned = self.joint.with_projection(projection)
-        return self.problem.scores(filters) + turned.scores(self.filters)
+        return self.problem.scores(filters) + self.joint.with_projection(projection).scores(self.filters)
 
     def _pull(self, maps: Tensor) -> Tensor:
         """Adjoint of :meth:`_scores_of`."""

@@ -1,36 +1,36 @@
-"""ATOM's parameters: DiMP's, and those of the classifier that ATOM learns online from scratch."""
+"""ATOM's parameters: DiMP's, and those of its classifier, which is learnt online from scratch."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytracking.tracker.base import compared
+from pytracking.tracker.base import never_recommended
 from pytracking.tracker.dimp.params import MANY_ROTATIONS, DimpParams
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AtomClassifier:
-    """Shape of the classifier, its loss, and how it is learnt."""
+    """Shape of the classifier, its loss, and its learning."""
 
     kernel_size: int = 4  # side of the filter, cells
     channels: int = 64  # after the projection
-    feature_size_odd: bool = False  # whether a patch has an odd number of cells per side
+    feature_size_odd: bool = False  # whether patches have an odd number of cells per side
     filter_reg: float = 0.1
     projection_reg: float = 1e-4
-    slope_length: float | None = 0.05  # of the scores' activation below zero; None: no activation
+    slope_length: float | None = 0.05  # a of the scores' activation, see objective.py; None: no activation
     output_sigma_factor: float = 1 / 4  # width of the label, target sizes
     score_upsample_factor: int = 1  # pixels of the score map per pixel of the patch, along each side
     init_steps: int = 6  # Gauss-Newton steps on the first frame
-    init_iterations: int = 10  # of conjugate gradients in each of them
-    fletcher_reeves: bool = False  # of the updates: how directions are made conjugate
-    forgetting_rate: float | None = None  # of the last update's direction; None: not continued
+    init_iterations: int = 10  # conjugate gradient iterations per Gauss-Newton step
+    fletcher_reeves: bool = False  # formula for conjugate directions in updates; False: Polak-Ribiere
+    forgetting_rate: float | None = None  # of the last update's search direction; None: discard it
 
 
 @dataclass(kw_only=True, slots=True)
 class AtomParams(DimpParams):
-    """Parameters of ATOM; its published values are in ``ATOM`` below."""
+    """Parameters of ATOM; ``ATOM`` below holds its published values."""
 
-    learner: Literal["conjugate_gradient", "gradient_descent"] = compared("conjugate_gradient")  # of the update stage
+    learner: Literal["conjugate_gradient", "gradient_descent"] = never_recommended("conjugate_gradient")
     classifier: AtomClassifier = field(default_factory=AtomClassifier)
 
 
@@ -58,7 +58,7 @@ ATOM_VOT: dict[str, Any] = ATOM | {
     "hard_negative_threshold": 0.3,
     "displacement_scale": 0.7,
 }
-# ATOM's features are not scaled to windows of unit energy: its loss is up to 4000 times as curved as DiMP's (bundled
-# network, four sequences). See PRDIMP_CURVATURE for what follows from it.
+# ATOM does not normalise its features to windows of unit energy: its loss is up to 4000 times as curved as DiMP's
+# (bundled network, four sequences). See PRDIMP_CURVATURE for the consequences.
 ATOM_CURVATURE = 4000
 ATOM_BGD: dict[str, Any] = ATOM | {"learner": "gradient_descent", "step_length": 3e-2 / ATOM_CURVATURE}

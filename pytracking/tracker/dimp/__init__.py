@@ -1,4 +1,4 @@
-"""DiMP (Bhat et al., 2019) and the baselines of the paper that differ in the online learner."""
+"""DiMP (Bhat et al., 2019) and the paper's baselines, which differ from it in the online learner."""
 
 
 def get_tracker_class() -> type:

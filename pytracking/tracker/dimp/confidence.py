@@ -1,37 +1,37 @@
-"""How a frame's peak compares with the usual one: a target that is covered or lost scores less than it used to.
+"""Compares a frame's peak score with the target's usual peak: covered or lost targets score lower than before.
 
-A fixed threshold cannot tell: some targets always score high, others never do.
+A fixed threshold cannot detect this: some targets always score high, others never do.
 """
 from __future__ import annotations
 
-RISE, FALL = 0.1, 0.02  # of a frame's peak in the running mean, where it is above and where it is below that
-WHOLE_TRUST = 0.75  # of the usual peak: from here on the box is trusted as always
+RISE, FALL = 0.1, 0.02  # weight of a frame's peak in the running mean: peaks above it, peaks below it
+FULL_TRUST = 0.75  # relative peak from which a refined box is fully trusted
 
 
 class UsualPeak:
-    """Running mean of the peaks of frames in which the target was found.
+    """Running mean of the peak scores of frames in which the target was found.
 
-    It falls more slowly than it rises: what is found in place of a target that has left scores less, and must not
+    It falls more slowly than it rises: when the target has left, the lower scores of whatever is found instead must not
     become usual before the target is back.
     """
 
     def __init__(self) -> None:
         self.value: float | None = None
 
-    def part(self, peak: float) -> float:
-        """The peak in units of the usual one, at most 1; 1 for the first."""
-        return 1.0 if self.value is None else min(max(peak / self.value, 0.0), 1.0)
+    def relative(self, peak: float) -> float:
+        """The peak divided by the usual one, clipped to 0..1; 1 if there is no positive usual peak."""
+        return 1.0 if self.value is None or self.value <= 0 else min(max(peak / self.value, 0.0), 1.0)
 
-    def found(self, peak: float) -> None:
-        """The target was found, certainly or not: a change that lasts becomes usual."""
+    def update(self, peak: float) -> None:
+        """Adds the peak of a frame in which the target was found, uncertain or not: lasting changes become usual."""
         if self.value is None:
             self.value = peak
         self.value += (RISE if peak > self.value else FALL) * (peak - self.value)
 
 
-def trust_in_box(part: float) -> float:
-    """How much of a refined box to apply, 0 to 1, where the peak is this part of the usual one.
+def trust_in_box(relative_peak: float) -> float:
+    """Fraction of a box refinement to apply, 0 to 1.
 
-    A box head fits what it sees: the visible piece of a covered target, or whatever covers it.
+    The box head fits whatever it sees: the visible part of a covered target, or what covers it.
     """
-    return min(part / WHOLE_TRUST, 1.0) ** 2
+    return min(relative_peak / FULL_TRUST, 1.0) ** 2

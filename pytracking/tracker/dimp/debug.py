@@ -1,4 +1,4 @@
-"""Debug views of a DiMP-style tracker: frame and box, score map, and what the learner does, as one figure per frame."""
+"""Debug views of a DiMP-style tracker: frame with box, score map and learning curves in one figure per frame."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -10,10 +10,11 @@ INTERACTIVE_BACKENDS = ("gtk3agg", "gtk3cairo", "gtk4agg", "gtk4cairo", "macosx"
 
 
 class DebugViews:
-    """Draws nothing at level 0, each update's frame at level 1, every frame at level 2 and above.
+    """Draws nothing at level 0, frames with an update at level 1, every frame from level 2.
 
-    Figures go to ``folder`` as ``frame_00042.png``. Without a folder they go to a window where matplotlib can open one,
-    else to ``debug_views`` in the working directory. matplotlib is only imported when something is drawn.
+    Figures are saved in ``folder`` as ``frame_00042.png``. Without a folder they are shown in a window if matplotlib
+    can open one, and otherwise saved in ``debug_views`` in the working directory. matplotlib is imported only when
+    something is drawn.
     """
 
     def __init__(self, level: int, folder: Path | str | None = None) -> None:
@@ -22,11 +23,11 @@ class DebugViews:
         self.start()
 
     def start(self) -> None:
-        """Forgets the curves of the last sequence."""
-        self._updates: list[tuple[int, float, int, float]] = []  # frame, loss, rank of P's change, its size in KiB
+        """Clears the learning curves of the last sequence."""
+        self._updates: list[tuple[int, float, int, float]] = []  # frame, loss, rank of P - P_0, size of P in KiB
 
     def show(self, frame_number: int, image: np.ndarray, output: dict[str, Any], scores: np.ndarray) -> None:
-        """Draws one frame's output."""
+        """Draws a frame's output, depending on the level."""
         if self.level < 1:
             return
         learner = output["learner"]
@@ -52,7 +53,7 @@ class DebugViews:
         axes[1, 0].plot(frames, losses, marker=".")
         axes[1, 0].set(title="loss when an update starts", xlabel="frame")
         axes[1, 1].plot(frames, ranks, marker=".")
-        axes[1, 1].set(title=_kept(output["learner"]), xlabel="frame")
+        axes[1, 1].set(title=_memory_title(output["learner"]), xlabel="frame")
         axes[1, 1].set_ylabel("rank of P's change", color="C0")
         size = axes[1, 1].twinx()
         size.plot(frames, sizes, marker=".", color="C1")
@@ -66,9 +67,8 @@ class DebugViews:
         figure.savefig(folder / f"frame_{frame_number:05d}.png", dpi=80)
 
 
-def _kept(learner: dict[str, Any]) -> str:
-    """What the learner keeps, in a line."""
+def _memory_title(learner: dict[str, Any]) -> str:
     if not learner["rank"]:
-        return "what the learner keeps"
+        return "learner's memory"
     bound = learner["error_bound"]
     return f"P: rank {learner['rank']}, " + (f"within {bound:.1e} |P_0| of exact" if bound > 1e-6 else "exact")

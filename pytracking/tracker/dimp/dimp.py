@@ -1,6 +1,6 @@
-"""The DiMP tracker: a filter learnt online finds the target, the IoU-Net fits the box.
+"""The DiMP tracker: a filter learnt online locates the target, the IoU-Net fits the box.
 
-PrDiMP and SuperDiMP are this tracker with other networks and parameters; ATOM overrides what it does otherwise.
+PrDiMP and SuperDiMP are this tracker with other networks and parameters; ATOM is a subclass.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ltr.models.tracking.dimpnet import DiMPNet
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
 from pytracking.tracker.base import StagedTracker
-from pytracking.tracker.dimp.beside import LearnsBeside
+from pytracking.tracker.dimp.background import BackgroundLearning
 from pytracking.tracker.dimp.confidence import UsualPeak, trust_in_box
 from pytracking.tracker.dimp.debug import DebugViews
 from pytracking.tracker.dimp.first_frame import FirstFrameSamples, sample_first_frame, with_dropout
@@ -38,13 +38,13 @@ from pytracking.tracker.dimp.score_maps import preprocess, sum_around
 from pytracking.utils.device import select_device
 from pytracking.utils.threads import in_own_threads
 
-TRUSTED = ("normal", "hard_negative")  # flags of frames that are learnt from
+TRUSTED = ("normal", "hard_negative")  # flags of frames to learn from
 
 
-class DimpTracker(LearnsBeside, StagedTracker):
+class DimpTracker(BackgroundLearning, StagedTracker):
     """DiMP, composed of its parts; subclasses and parameters choose the online learner.
 
-    A ``network`` takes the place of ``params.network_file``; it is in eval mode, on the parameters' device.
+    ``network`` replaces ``params.network_file``; it must be in eval mode and on the parameters' device.
     """
 
     params: DimpParams
@@ -61,23 +61,23 @@ class DimpTracker(LearnsBeside, StagedTracker):
         self.debug = DebugViews(params.debug, params.debug_dir)
 
     def load_network(self, params: DimpParams) -> DiMPNet:
-        """The network of ``params.network_file``, ready for tracking."""
+        """Loads the network of ``params.network_file``, ready for tracking."""
         return load_dimp_network(params.network_file, self.device, params.objective)
 
     def make_learner(self) -> OnlineLearner:
-        """The learner of the update stage."""
+        """Creates the learner of the update stage."""
         return make_descent_learner(self.params, self.network)
 
     @in_own_threads
     @torch.no_grad()
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any]:
-        """Starts on ``info["init_bbox"]``; ``info["seed"]`` (default 0) fixes everything random."""
+        """Starts on ``info["init_bbox"]``; ``info["seed"]`` (default 0) seeds everything random."""
         start = time.perf_counter()
         self.settle()
         params = self.params
         self.generator = torch.Generator().manual_seed(int(info.get("seed", 0)))
-        searched = np.full(2, params.image_sample_size)
-        self.state = TargetState.from_box(info["init_bbox"], image.shape[:2], searched, params.search_area_scale)
+        nominal_size = np.full(2, params.image_sample_size)
+        self.state = TargetState.from_box(info["init_bbox"], image.shape[:2], nominal_size, params.search_area_scale)
         self.patch_size = self.choose_patch_size()
         self.frame_number = 1
         samples = self.sample_first_frame(image)
@@ -105,24 +105,24 @@ class DimpTracker(LearnsBeside, StagedTracker):
         return {"time": time.perf_counter() - start}
 
     def choose_patch_size(self) -> np.ndarray:
-        """(h, w) of what the network sees, pixels."""
+        """(h, w) of the network's input, pixels."""
         return np.full(2, self.params.image_sample_size)
 
     def sample_first_frame(self, image: np.ndarray) -> FirstFrameSamples:
-        """The first frame's patches, augmented."""
+        """Cuts and augments the first frame's patches."""
         return sample_first_frame(image, self.state, self.params, self.generator, self.device, self.patch_size)
 
     def learn_first_filter(self, features: Tensor, boxes: Tensor) -> Tensor:
-        """Sets ``filters`` (1, C, k, k) from the first frame's classification features; returns what memory keeps."""
+        """Learns ``filters`` (1, C, k, k) from the first frame's features; returns the features for the memory."""
         self.filters = self.network.classifier.get_filter(features, boxes, self.params.net_opt_iter)
         return features
 
     def make_localizer(self, features: Tensor) -> Localizer:
-        """Measures the score map that samples (n, C, h, w) give; says how to read it."""
+        """Computes the score map's geometry for features (n, C, h, w) and creates its localiser."""
         params = self.params
         kernel = np.array(self.filters.shape[-2:])
         feature_size = np.array(features.shape[-2:])
-        self.cell_pixels = self.patch_size / feature_size  # (h, w) of a score cell, patch pixels
+        self.cell_pixels = self.patch_size / feature_size  # (h, w) of a score cell in patch pixels
         self.sample_offset = half_cell_offset(self.patch_size, feature_size, kernel)
         window = None
         if params.window_output:
@@ -140,7 +140,7 @@ class DimpTracker(LearnsBeside, StagedTracker):
 
     @torch.no_grad()
     def extract(self, patches: Tensor) -> dict[str, Tensor]:
-        """Feature maps by name of patches (n, 3, h, w), 0..255."""
+        """Backbone features by layer of patches (n, 3, h, w), 0..255."""
         return self.network.backbone_features(self.network.normalise(patches))
 
     @torch.no_grad()
@@ -149,37 +149,39 @@ class DimpTracker(LearnsBeside, StagedTracker):
     ) -> Generator[Tensor, dict[str, Tensor], dict[str, Any]]:
         params, state = self.params, self.state
         self.frame_number += 1
-        patch, frame = self.cut_patch(image)
+        patch, patch_frame = self.cut_patch(image)
         backbone = yield patch
         features = self.sample_features(backbone)
         scores = self.score_map(features).cpu().numpy()  # (h, w)
-        found = self.localize(scores, self.cell_pixels * frame.scale, state.pos - frame.pos, state.size)
-        part_of_usual = self.usual_peak.part(found.max_score)
-        if params.uncertain_part is not None and part_of_usual < params.uncertain_part and found.flag != "not_found":
-            found = replace(found, flag="uncertain")
-        if found.flag != "not_found":
-            self.usual_peak.found(found.max_score)
-            state.move_to(frame.pos + found.translation, params.target_inside_ratio)
-            if params.scale_step is not None and found.flag != "uncertain":
+        last_offset = state.pos - patch_frame.pos
+        located = self.localize(scores, self.cell_pixels * patch_frame.scale, last_offset, state.size)
+        relative_peak = self.usual_peak.relative(located.max_score)
+        low = params.uncertain_part is not None and relative_peak < params.uncertain_part
+        if low and located.flag != "not_found":
+            located = replace(located, flag="uncertain")
+        if located.flag != "not_found":
+            self.usual_peak.update(located.max_score)
+            state.move_to(patch_frame.pos + located.translation, params.target_inside_ratio)
+            if params.scale_step is not None and located.flag != "uncertain":
                 backbone_at_scales = yield patches_at_scales(image, state, params, self.network, self.device)
                 peaks = self.scores(self.sample_features(backbone_at_scales))
                 factor = scale_factor(peaks, params.scale_step, params.scale_weight)
                 state.resize(state.size * factor, rescale=True)
             if params.use_iou_net:
-                self._refine(backbone, frame, found.flag, part_of_usual)
+                self._refine(backbone, patch_frame, located.flag, relative_peak)
         output: dict[str, Any] = {
             "target_bbox": state.box,
-            "score": found.max_score,
-            "flag": found.flag,
-            "translation": found.translation,
-            "learner": self._learn(features, frame, found.flag),
+            "score": located.max_score,
+            "flag": located.flag,
+            "translation": located.translation,
+            "learner": self._learn(features, patch_frame, located.flag),
         }
-        self._add_optional(output, found.scores)
-        self.debug.show(self.frame_number, image, output, found.scores)
+        self._add_optional(output, located.scores)
+        self.debug.show(self.frame_number, image, output, located.scores)
         return output
 
     def sample_features(self, backbone: dict[str, Tensor]) -> Tensor:
-        """What the filter acts on and memory keeps (1, C, h, w)."""
+        """Features (1, C, h, w) that the filter is applied to and the memory stores."""
         return self.network.classification_features(backbone)
 
     def scores(self, features: Tensor) -> Tensor:
@@ -187,21 +189,21 @@ class DimpTracker(LearnsBeside, StagedTracker):
         return self.network.classifier.classify(self.filters, features)
 
     def score_map(self, features: Tensor) -> Tensor:
-        """What the target is localised in (h, w)."""
+        """The map (h, w) in which the target is localised."""
         params = self.params
         scores = preprocess(self.scores(features)[0], params.score_preprocess, self.network.extra_logit)
         return sum_around(scores, params.score_filter_ksz)
 
     def problem(self) -> FilterObjective:
-        """What is to be learnt from the memory."""
+        """The learning problem posed by the memory."""
         return self.problem_of(self.memory.features, self.memory.boxes, self.memory.weights)
 
     def problem_of(self, features: Tensor, boxes: Tensor, weights: Tensor) -> FilterObjective:
-        """What is to be learnt from samples (n, C, h, w) with boxes (n, 4) in the patch and weights (n,)."""
+        """The learning problem posed by samples (n, C, h, w) with boxes (n, 4) in the patch and weights (n,)."""
         return self.network.objective(features, boxes, weights)
 
     def cut_patch(self, image: np.ndarray) -> tuple[Tensor, PatchFrame]:
-        """The search patch, and where it lies in the frame."""
+        """Cuts the search patch; also returns its coordinate system."""
         params, state = self.params, self.state
         patch, crop = sample_patch(
             image,
@@ -217,21 +219,21 @@ class DimpTracker(LearnsBeside, StagedTracker):
         exact = params.crop_convention == "exact"
         return patch, PatchFrame(crop.center, crop.scale(self.patch_size), self.patch_size, exact)
 
-    def _refine(self, backbone: dict[str, Tensor], frame: PatchFrame, flag: Flag, part_of_usual: float) -> None:
+    def _refine(self, backbone: dict[str, Tensor], patch_frame: PatchFrame, flag: Flag, relative_peak: float) -> None:
         state, params = self.state, self.params
-        box = frame.box_in_patch(state.pos, state.size)
+        box = patch_frame.box_in_patch(state.pos, state.size)
         refined = refine_box(box, self.target_iou.at(backbone), params, self.generator)
         if refined is None:
             return
-        trust = trust_in_box(part_of_usual) if params.refinement_by_confidence else 1.0
+        trust = trust_in_box(relative_peak) if params.refinement_by_confidence else 1.0
         refined = damped(box, refined, params.refinement_weight, trust)
-        state.pos, size = frame.target_in_frame(refined)
+        state.pos, size = patch_frame.target_in_frame(refined)
         state.resize(size, rescale=params.update_scale_when_uncertain or flag != "uncertain")
 
-    def _learn(self, features: Tensor, frame: PatchFrame, flag: Flag) -> Mapping[str, Any]:
-        """Stores the sample and updates the filter where the flag and the schedule say so; what the output says of it.
+    def _learn(self, features: Tensor, patch_frame: PatchFrame, flag: Flag) -> Mapping[str, Any]:
+        """Stores the sample and updates the filter, depending on flag and schedule; returns the learner's report.
 
-        The update may go on beside the program; then who reads the report waits for it, and so do `filters`.
+        The update may run in the background; reading the report or `filters` then waits for it.
         """
         params = self.params
         if not params.update_classifier:
@@ -239,28 +241,31 @@ class DimpTracker(LearnsBeside, StagedTracker):
         early = self.frame_number <= params.early_frames and flag != "not_found"
         trusted = flag in TRUSTED or early
         if trusted:
-            box = torch.tensor(frame.box_in_patch(self.state.pos, self.state.size), dtype=torch.float32)
+            box = torch.tensor(patch_frame.box_in_patch(self.state.pos, self.state.size), dtype=torch.float32)
+            box = box.to(self.device)
             rate = params.hard_negative_learning_rate if flag == "hard_negative" else None
-            self.learner.notice(self.memory.add(features, box.to(self.device), rate))
+            self.learner.notice(self.memory.add(features, box, rate))
             if params.output_past_margin:
-                self.past.offer(self.frame_number, features, box.to(self.device))
+                self.past.offer(self.frame_number, features, box)
         num_iter = 0
         if flag == "hard_negative":
             num_iter = params.net_opt_hn_iter
         elif early or (trusted or params.update_when_lost) and (self.frame_number - 1) % params.train_skipping == 0:
             num_iter = params.net_opt_update_iter
-        if num_iter > 0 and self._learns_beside():
-            return self.start_beside(lambda: self._update(num_iter))
-        return self._update(num_iter) if num_iter > 0 else self._learner_report(0)
+        if num_iter < 1:
+            return self._learner_report(0)
+        if self._can_learn_in_background():
+            return self.start_in_background(lambda: self._update(num_iter))
+        return self._update(num_iter)
 
-    def _learns_beside(self) -> bool:
-        """Where there is a core to spare. The margin on the past asks the filter itself."""
+    def _can_learn_in_background(self) -> bool:
+        """Whether a core is idle and the report does not need `filters`, for which it would wait forever."""
         idle_core = self.network.engine is not None and self.device.type == "cpu" and self.computing["cpu_threads"] > 1
         return idle_core and not is_side_by_side() and not self.params.output_past_margin
 
     @torch.no_grad()
     def _update(self, num_iter: int) -> dict[str, Any]:
-        """An update of the filter; what the output says of it."""
+        """Updates the filter; returns the learner's report."""
         problem, before = self.problem(), self._filters
         self._filters = self.guard.choose(problem, before, self.learner.update(problem, before, num_iter))
         return self._learner_report(num_iter)
@@ -273,11 +278,11 @@ class DimpTracker(LearnsBeside, StagedTracker):
 
     def _learner_report(self, num_iter: int) -> dict[str, Any]:
         updated = num_iter > 0
-        if updated or self._report is None:  # else nothing in it has changed, and to look would wait for the device
+        if updated or self._report is None:  # otherwise it is unchanged, and asking would wait for the device
             self._report = self.learner.report()
         report = {"updated": updated, "num_iter": num_iter, **self._report, "rejected": self.guard.count}
         if self.params.output_past_margin:
-            if updated or self.past_margin is None:  # else the filter is the same, and the past has hardly grown
+            if updated or self.past_margin is None:  # otherwise the filter is unchanged
                 stride = self.network.feature_stride
                 self.past_margin = self.past.margin(self.frame_number, self.scores, self.filters.shape[-1], stride)
             report["past_margin"] = self.past_margin

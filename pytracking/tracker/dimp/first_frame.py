@@ -1,4 +1,4 @@
-"""The first frame's training samples: one patch, augmented."""
+"""The first frame's training samples: augmentations of one patch."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from pytracking.tracker.dimp.params import AugmentationParams, DimpParams
 
 @dataclass(frozen=True, slots=True)
 class FirstFrameSamples:
-    """Patches of the first frame and where the target is in them; the first one is not augmented."""
+    """Patches of the first frame and the target's boxes in them; the first patch is not augmented."""
 
     patches: torch.Tensor  # (n, 3, h, w) 0..255
     boxes: torch.Tensor  # (n, 4) x y w h in patch pixels
@@ -23,7 +23,7 @@ class FirstFrameSamples:
 def plan_augmentations(
     params: AugmentationParams, patch_size: np.ndarray, random_shift_factor: float, generator: torch.Generator
 ) -> list[aug.Augmentation]:
-    """All augmentations that are pictures (dropout is not), in the order in which the samples are stored."""
+    """Lists the augmentations of the image (not dropout, which acts on features) in the order of the samples."""
 
     def random_shift() -> tuple[int, int]:
         shift = (torch.rand(2, generator=generator).numpy() - 0.5) * patch_size * random_shift_factor
@@ -49,12 +49,12 @@ def sample_first_frame(
     patch_size: np.ndarray | None = None,
     cut_at: np.ndarray | None = None,
 ) -> FirstFrameSamples:
-    """Cuts one wide patch around the target and makes all samples from it.
+    """Cuts a wide patch around the target and makes all samples from it.
 
     Args:
         patch_size: (h, w) of the samples; None: the parameters' image_sample_size.
-        cut_at: frame position that the wide patch is cut around; None: the pixel nearest to the target's position,
-            which is also what the boxes refer to.
+        cut_at: centre of the wide patch in the frame; None: the pixel nearest to the target's position. The boxes
+            refer to that pixel in either case.
     """
     if patch_size is None:
         patch_size = np.full(2, params.image_sample_size)
@@ -77,9 +77,9 @@ def sample_first_frame(
 
 
 def _stay_inside(state: TargetState, patch_size: np.ndarray, params: DimpParams) -> tuple[float, tuple[int, int]]:
-    """Scale and shift (y, x) in patch pixels that keep the first patch inside the frame where the mode is ``inside``.
+    """Scale and shift (y, x) in patch pixels that keep the first patch inside the frame, for the mode ``inside``.
 
-    As published, ``inside_major`` holds for later patches alone.
+    As published, ``inside_major`` only affects later patches.
     """
     if params.border_mode != "inside":
         return state.scale, (0, 0)
@@ -94,7 +94,7 @@ def _stay_inside(state: TargetState, patch_size: np.ndarray, params: DimpParams)
 def with_dropout(
     features: torch.Tensor, boxes: torch.Tensor, augmentation: AugmentationParams, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The samples and their boxes, with copies of the first sample that have channels dropped."""
+    """Appends copies of the first sample with dropped channels to the samples, and their boxes to the boxes."""
     count = augmentation.dropout_copies
     if not count:
         return features, boxes

@@ -1,9 +1,9 @@
-"""Online learners: how the filter changes in the update stage. All of the paper's DiMP trackers differ only here.
+"""Online learners change the filter in the update stage; the paper's DiMP trackers differ only in their learner.
 
-A learner is given the problem (:class:`ltr.models.target_classifier.FilterObjective`: samples, labels and weights of
-the memory) and the filter, and returns a better filter. What it keeps between updates is its own affair: steepest and
-gradient descent keep nothing, recursive least squares its inverse correlation matrix. The initial filter is always
-learnt by steepest descent.
+A learner receives the problem (:class:`ltr.models.target_classifier.FilterObjective`: samples, labels and weights of
+the memory) and the filter, and returns a better filter. It may keep state between updates: steepest and gradient
+descent keep none, recursive least squares keeps its inverse correlation matrix. The initial filter is always learnt by
+steepest descent.
 """
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from pytracking.tracker.dimp.params import DimpParams
 
 
 class OnlineLearner(ABC):
-    """Changes the filter (1, C, k, k) of one sequence, update after update."""
+    """Updates the filter (1, C, k, k) of one sequence."""
 
-    losses: list[Tensor]  # (1,) each, of the problem at the start of each recursion of the last update
+    losses: list[Tensor]  # (1,) each: the loss at the start of each recursion of the last update
 
     def start(self, filters: Tensor, generator: torch.Generator) -> None:
-        """Forgets everything: a new sequence starts with these filters, and draws what is random from ``generator``."""
+        """Resets the learner for a sequence with these initial filters; ``generator`` is its source of randomness."""
         self.losses = []
 
     def notice(self, index: int) -> None:
-        """Sample ``index`` of the memory is new, and what was there before is gone. Most learners need not know."""
+        """Called when the memory stores a new sample at ``index``, replacing any there. Most learners ignore it."""
         return
 
     @abstractmethod
     def update(self, problem: FilterObjective, filters: Tensor, num_iter: int) -> Tensor:
-        """Filters after one update stage of ``num_iter`` recursions."""
+        """Returns the filters after one update stage of ``num_iter`` recursions."""
 
     def report(self) -> dict[str, Any]:
-        """Numbers for outputs and debug views: the loss when the last update started, and what the learner keeps."""
+        """Numbers for outputs and debug views: the loss before the last update, and the size of the learner's state."""
         return {"loss": float(self.losses[0]) if self.losses else None, "rank": 0, "nbytes": 0, "error_bound": 0.0}
 
 
 class SteepestDescentLearner(OnlineLearner):
-    """The network's own steepest descent: step lengths from DiMP's Gauss-Newton or PrDiMP's Newton curvature."""
+    """The network's steepest descent, with step lengths from DiMP's Gauss-Newton or PrDiMP's Newton curvature."""
 
     def __init__(self, optimizer: FilterOptimizer) -> None:
         self.optimizer = optimizer
@@ -58,7 +58,7 @@ class SteepestDescentLearner(OnlineLearner):
 class GradientDescentLearner(OnlineLearner):
     """BGD-DiMP: batch gradient descent with a fixed step length, the paper's eta_d.
 
-    The gradient is that of half the loss, as in DiMP's own code, from which the paper's learning rates come.
+    It follows the gradient of half the loss, as DiMP's code does; the paper's learning rates refer to it.
     """
 
     def __init__(self, step_length: float) -> None:
@@ -72,23 +72,23 @@ class GradientDescentLearner(OnlineLearner):
             scores = problem.scores(filters)
             self.losses.append(problem.loss(filters, scores))
             if iteration == 0:
-                self.take_in(problem, scores, filters.shape[-1])
+                self.observe(problem, scores, filters.shape[-1])
             filters = filters - self.step_length * self.direction(problem.gradient(filters, scores))
         return filters
 
-    def take_in(self, problem: FilterObjective, scores: Tensor, kernel: int) -> None:
-        """Hears of an update's samples, with the scores (1, N, h, w) before it; some learners keep something here."""
+    def observe(self, problem: FilterObjective, scores: Tensor, kernel: int) -> None:
+        """Hook for learners that learn from an update's samples; scores (1, N, h, w) are those before the update."""
         return
 
     def direction(self, gradient: Tensor) -> Tensor:
-        """What is subtracted for a gradient (1, C, k, k); learners with a preconditioner change it here."""
+        """Hook for learners with a preconditioner: the direction to descend for a gradient (1, C, k, k)."""
         return gradient
 
 
 class MovingAverageLearner(OnlineLearner):
-    """BGD-DiMP with an exponential moving average over the filters at the end of each update stage.
+    """Exponential moving average over the filters that ``learner`` returns from each update stage (BGD-DiMP with EMA).
 
-    ``alpha`` is the part of what ``learner`` makes in the average; 1 gives ``learner`` itself.
+    ``alpha`` is the weight of the new filter; 1 gives ``learner`` itself.
     """
 
     def __init__(self, learner: OnlineLearner, alpha: float) -> None:
@@ -114,7 +114,7 @@ class MovingAverageLearner(OnlineLearner):
 
 
 def make_descent_learner(params: DimpParams, network: DiMPNet) -> OnlineLearner:
-    """The learner that the parameters describe; steepest descent is the network's own."""
+    """Creates the learner described by the parameters; steepest descent uses the network's optimizer."""
     if params.learner == "steepest_descent":
         learner: OnlineLearner = SteepestDescentLearner(network.classifier.filter_optimizer)
     elif params.learner == "gradient_descent":

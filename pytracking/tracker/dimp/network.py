@@ -17,10 +17,11 @@ from pytracking.tracker.base import TrackerParams
 from pytracking.utils.device import wanted_engine
 from pytracking.utils.threads import most_threads
 
-SMALL_BACKBONE = 2_000_000  # parameters; the operations of a MobileNetV2 are too short for two threads to pay
+SMALL_BACKBONE = 2_000_000  # parameters; operations of a MobileNetV2 are too short to gain from a second thread
+
 
 def require_file(network_file: Path | None) -> Path:
-    """The file, or an error that says how a tracker gets one."""
+    """Returns the file; UserError with advice if there is none."""
     if network_file is None:
         raise UserError(
             "the tracker has no network: create it with pytracking.evaluation.Tracker(name, parameters)"
@@ -29,13 +30,11 @@ def require_file(network_file: Path | None) -> Path:
     return network_file
 
 
-def load_dimp_network(
-    network_file: Path | None, device: torch.device, objective: str = "network"
-) -> DiMPNet:
-    """The network of a checkpoint, its batch norms folded, on ``device``; UserError if it is of another kind.
+def load_dimp_network(network_file: Path | None, device: torch.device, objective: str = "network") -> DiMPNet:
+    """Loads a DiMPNet to ``device``, with folded batch norms; UserError if the checkpoint holds another network.
 
-    With objective "network" it has its own online loss; with "density" PrDiMP's, with PrDiMP's published numbers where
-    the network was made for another loss. That is how PrDiMP's parameters run on the bundled network.
+    Objective "network" keeps the network's own online loss. "density" uses PrDiMP's, with PrDiMP's published values if
+    the network was made for another loss; this lets PrDiMP's parameters run on the bundled network.
     """
     network = load_network(require_file(network_file), device)
     if not isinstance(network, DiMPNet):
@@ -49,13 +48,13 @@ def load_dimp_network(
 
 
 def with_engine(network: BackboneAndBoxHead, params: TrackerParams, device: torch.device) -> BackboneAndBoxHead:
-    """The network, with the engine that the parameters ask for."""
+    """Attaches the engine chosen by the parameters; returns the network."""
     attach_engine(network, wanted_engine(params.engine), device, most_threads(params.cpu_threads))
     return network
 
 
 def describe_computing(network: BackboneAndBoxHead, params: TrackerParams) -> dict[str, Any]:
-    """The engine that runs and its threads, and torch's: one, unless torch computes large convolutions too."""
+    """The engine in use, its threads, and torch's: one, unless torch runs the convolutions of a large backbone."""
     size = sum(parameter.numel() for parameter in network.feature_extractor.parameters())
     most, large = most_threads(params.cpu_threads), size > SMALL_BACKBONE
     if network.engine is None:

@@ -1,10 +1,11 @@
-"""Box refinement: climbing what the box head predicts, the overlap with the target or the log-density of the box.
+"""Box refinement: gradient ascent on the box head's prediction, the overlap with the target or a log-density of boxes.
 
-Boxes move in one of three spaces. ``default``, as published: x, y, w, h in pixels, each box's steps in units of its own
-size. ``edges``: the four edges, likewise; all are treated alike, so a wrong size is corrected in fewer steps.
-``relative``: centres in units of the first box's size, and logarithms of sizes; PrDiMP's densities are learnt in these.
+Boxes move in one of three spaces. ``default``, as published: x, y, w, h in pixels; steps are in units of each box's
+size. ``edges``: the four edges in pixels, with the same units; all are treated alike, so a wrong size is corrected in
+fewer steps. ``relative``: centres in units of the first box's size and logarithms of sizes, in which PrDiMP's densities
+are learnt.
 
-All this is numpy: a handful of boxes takes a third of torch's time.
+It uses numpy, which takes a third of torch's time for a handful of boxes.
 """
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ from pytracking.tracker.dimp.params import DimpParams, RefinementSpace
 def refine_box(
     box: np.ndarray, overlap: LocalIoU, params: DimpParams, generator: torch.Generator
 ) -> np.ndarray | None:
-    """Moves a box ``[x, y, w, h]`` in patch pixels, and random ones around it, uphill; the best ones are averaged.
+    """Refines a box ``[x, y, w, h]`` in patch pixels and random boxes around it; returns the mean of the best ones.
 
-    None where every box became too elongated.
+    Returns None if every box became too elongated.
     """
     boxes = jittered_boxes(
         box.astype(overlap.dtype), params.num_init_random_boxes, params.box_jitter_pos, params.box_jitter_sz, generator
     )
-    climbing = (
+    arguments = (
         boxes,
         overlap,
         params.box_refinement_iter,
@@ -34,15 +35,15 @@ def refine_box(
         params.box_refinement_step_decay,
         params.box_refinement_space,
     )
-    climbed = None if params.box_refinement_undo else climb_at_once(*climbing)
-    boxes, overlaps = climbed or climb(*climbing, undo=params.box_refinement_undo)
+    climbed = None if params.box_refinement_undo else climb_in_engine(*arguments)
+    boxes, overlaps = climbed or climb(*arguments, undo=params.box_refinement_undo)
     return best_mean(boxes, overlaps, params.iounet_k, params.maximal_aspect_ratio)
 
 
 def jittered_boxes(
     box: np.ndarray, count: int, jitter_pos: float, jitter_size: float, generator: torch.Generator
 ) -> np.ndarray:
-    """The box (4,) ``[x, y, w, h]`` and ``count`` random ones around it, (count + 1, 4)."""
+    """Returns the box (4,) ``[x, y, w, h]`` and ``count`` random boxes around it, (count + 1, 4)."""
     if not count:
         return box[None]
     spread = np.sqrt(box[2] * box[3]) * np.array([jitter_pos, jitter_pos, jitter_size, jitter_size], box.dtype)
@@ -56,7 +57,7 @@ def jittered_boxes(
 
 
 class PixelSpace:
-    """Boxes ``x, y, w, h`` (n, 4) as they are; made from the boxes before they move."""
+    """Coordinates ``x, y, w, h`` (n, 4) in pixels; constructed from the initial boxes."""
 
     def __init__(self, boxes: np.ndarray) -> None:
         self.unit = boxes[0, 2:]  # the first box's size
@@ -68,12 +69,12 @@ class PixelSpace:
         return coordinates
 
     def uphill(self, boxes: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """The direction to move in: the gradient in units of each box's own size."""
+        """Direction of ascent: the gradient in units of each box's size."""
         return _pairs(gradient[:, :2] * boxes[:, 2:], gradient[:, 2:] * boxes[:, 2:])
 
 
 class EdgeSpace(PixelSpace):
-    """Edges left, top, right, bottom (n, 4)."""
+    """Coordinates left, top, right, bottom (n, 4) in pixels."""
 
     def coordinates(self, boxes: np.ndarray) -> np.ndarray:
         return _pairs(boxes[:, :2], boxes[:, :2] + boxes[:, 2:])
@@ -82,13 +83,13 @@ class EdgeSpace(PixelSpace):
         return _pairs(coordinates[:, :2], coordinates[:, 2:] - coordinates[:, :2])
 
     def uphill(self, boxes: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Moving left or top alone also changes the size; moving right or bottom changes nothing else."""
+        """Moving only the left or top edge changes position and size; moving the right or bottom edge only the size."""
         position, size = gradient[:, :2], gradient[:, 2:]
         return _pairs((position - size) * boxes[:, 2:], size * boxes[:, 2:])
 
 
 class RelativeSpace(PixelSpace):
-    """Centres over the first box's size, and logarithms of sizes."""
+    """Centres divided by the first box's size, and logarithms of sizes."""
 
     def coordinates(self, boxes: np.ndarray) -> np.ndarray:
         return _pairs((boxes[:, :2] + boxes[:, 2:] / 2) / self.unit, np.log(boxes[:, 2:]))
@@ -98,7 +99,7 @@ class RelativeSpace(PixelSpace):
         return _pairs(coordinates[:, :2] * self.unit - size / 2, size)
 
     def uphill(self, boxes: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """The gradient in these coordinates; a size that grows about a fixed centre also moves the corner."""
+        """The gradient in these coordinates; growing the size around a fixed centre also moves the corner."""
         position, size = gradient[:, :2], gradient[:, 2:]
         return _pairs(position * self.unit, boxes[:, 2:] * (size - position / 2))
 
@@ -120,17 +121,17 @@ def climb(
     *,
     undo: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gradient ascent of every box (n, 4) on its own.
+    """Gradient ascent of boxes (n, 4), each independently.
 
     Args:
-        step_length: for all coordinates, or one for positions and one for sizes.
-        decay: factor on the step length: after each iteration, or as ``undo`` says.
-        space: see the module's text.
-        undo: with a decay below 1, a box whose value did not rise takes its last move back and its steps get shorter;
-            the others keep their step length.
+        step_length: for all coordinates, or (positions, sizes).
+        decay: factor on the step length after each iteration, unless ``undo`` is set.
+        space: see the module's docstring.
+        undo: with a decay below 1, a box whose value did not rise undoes its last move and its step length decays; the
+            others keep theirs.
 
     Returns:
-        The boxes (n, 4), sizes at least 1, and the values (n,) predicted before the last move.
+        The boxes (n, 4), with sizes of at least 1, and the values (n,) predicted before the last move.
     """
     if iterations < 1:
         raise UserError(f"box_refinement_iter must be at least 1, got {iterations}; or set use_iou_net to False")
@@ -138,7 +139,7 @@ def climb(
         raise UserError(f"box_refinement_space must be one of {', '.join(SPACES)}, got {space!r}")
     space = SPACES[space](boxes)
     lengths = step_lengths(step_length, boxes)
-    place, move, values = space.coordinates(boxes), np.zeros_like(boxes), None
+    coordinates, move, values = space.coordinates(boxes), np.zeros_like(boxes), None
     undo = undo and decay < 1
     for _ in range(iterations):
         before = values
@@ -151,12 +152,12 @@ def climb(
         else:
             move = forward
             lengths = decay * lengths
-        place = place + move
-        boxes = space.boxes(place)
+        coordinates = coordinates + move
+        boxes = space.boxes(coordinates)
     return _pairs(boxes[:, :2], np.maximum(boxes[:, 2:], 1)), values
 
 
-def climb_at_once(
+def climb_in_engine(
     boxes: np.ndarray,
     overlap: LocalIoU,
     iterations: int,
@@ -164,47 +165,48 @@ def climb_at_once(
     decay: float,
     space: RefinementSpace,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """:func:`climb` up to rounding, where the engine can do it in one call; else None."""
+    """Runs :func:`climb` in one call of the engine, with equal results up to rounding; None if it cannot."""
     if not overlap.climbs_in(space) or iterations < 1:
         return None
-    coordinates = SPACES[space](boxes)
-    place, lengths = coordinates.coordinates(boxes), step_lengths(step_length, boxes)[0]
-    climbed = overlap.climb(boxes, place, Ascent(space, iterations, lengths, decay))
+    converter = SPACES[space](boxes)
+    ascent = Ascent(space, iterations, step_lengths(step_length, boxes)[0], decay)
+    climbed = overlap.climb(boxes, converter.coordinates(boxes), ascent)
     if climbed is None:
         return None
-    boxes = coordinates.boxes(climbed[0])
+    boxes = converter.boxes(climbed[0])
     return _pairs(boxes[:, :2], np.maximum(boxes[:, 2:], 1)), climbed[1]
 
 
 def step_lengths(step_length: float | tuple[float, float], boxes: np.ndarray) -> np.ndarray:
-    """For every coordinate of every box (n, 4)."""
+    """Step length of each coordinate of each box (n, 4)."""
     if not isinstance(step_length, (tuple, list)):
         return np.full_like(boxes, step_length)
     position, size = step_length
-    # Single precision whatever the boxes have: so are the published trackers' pairs.
+    # Single precision whatever the boxes' type, like the pairs of the published trackers.
     return np.broadcast_to(np.array([position, position, size, size], np.float32), boxes.shape)
 
 
 def damped(
     box: np.ndarray, refined: np.ndarray, weight: float | tuple[float, float], trust: float = 1.0
 ) -> np.ndarray:
-    """A part of the change from one box ``[x, y, w, h]`` to another.
+    """Applies a fraction of the change from one box ``[x, y, w, h]`` to another.
 
     Args:
-        weight: the part, or one for the centre and one for the size.
-        trust: multiplied to both.
+        weight: the fraction, or one for the centre and one for the size.
+        trust: multiplies both fractions.
     """
-    of_centre, of_size = (trust * each for each in (weight if isinstance(weight, (tuple, list)) else (weight, weight)))
-    if of_centre == of_size == 1:
+    weights = weight if isinstance(weight, (tuple, list)) else (weight, weight)
+    centre_weight, size_weight = (trust * each for each in weights)
+    if centre_weight == size_weight == 1:
         return refined
     change = refined - box
-    size = box[2:] + of_size * change[2:]
-    centre = box[:2] + box[2:] / 2 + of_centre * (change[:2] + change[2:] / 2)
+    size = box[2:] + size_weight * change[2:]
+    centre = box[:2] + box[2:] / 2 + centre_weight * (change[:2] + change[2:] / 2)
     return np.concatenate([centre - size / 2, size])
 
 
 def best_mean(boxes: np.ndarray, overlaps: np.ndarray, count: int, maximal_aspect_ratio: float) -> np.ndarray | None:
-    """The mean of the ``count`` boxes with the highest overlap that are not too elongated; None without any."""
+    """Mean of the ``count`` boxes with the highest overlap that are not too elongated; None if all are."""
     ratio = boxes[:, 2] / boxes[:, 3]
     plausible = (ratio < maximal_aspect_ratio) & (ratio > 1 / maximal_aspect_ratio) & np.isfinite(overlaps)
     boxes, overlaps = boxes[plausible], overlaps[plausible]

@@ -1,4 +1,4 @@
-"""The fixed-size set of training samples that the online learner sees."""
+"""The fixed-size set of training samples for the online learner."""
 from __future__ import annotations
 
 import torch
@@ -7,15 +7,15 @@ from ltr.errors import UserError
 
 
 class SampleMemory:
-    """Features (n, C, H, W), boxes (n, 4) and weights of the first frame's samples and of the most useful later ones.
+    """Features (n, C, H, W), boxes (n, 4) and weights of the first frame's samples and the heaviest later ones.
 
-    A new sample starts ``1 / (1 - learning_rate)`` times as heavy as the one before it, and all weights are kept at
-    sum 1 (but see `_weigh`), so that old samples fade. When the memory is full the lightest one makes room, never one
-    of the first frame's if these are guaranteed a minimum weight.
+    A new sample is ``1 / (1 - learning_rate)`` times as heavy as the previous one, and weights are normalised to sum 1
+    (but see `_weigh`), so old samples fade. A full memory replaces its lightest sample, but none of the first frame's
+    if these have a minimum weight.
 
     Args:
-        learning_rate: the weight of a new sample, unless `add` is told another.
-        init_samples_minimum_weight: the least total weight of the first frame's samples; 0 for no such guarantee.
+        learning_rate: weight of a new sample, unless passed to `add`.
+        init_samples_minimum_weight: minimum total weight of the first frame's samples; 0 for no minimum.
     """
 
     def __init__(
@@ -33,12 +33,12 @@ class SampleMemory:
         self.learning_rate = learning_rate
         self.init_minimum = init_samples_minimum_weight
         self._last_index: int | None = None
-        # A cell's channels lie side by side: what is learnt from all samples is then one matrix product.
+        # Channels last: learning from all samples is then one matrix product.
         self._features = features.new_zeros(size, *features.shape[1:]).contiguous(memory_format=torch.channels_last)
         self._features[: self.num_init] = features[: self.num_init]
         self._boxes = boxes.new_zeros(size, 4)
         self._boxes[: self.num_init] = boxes[: self.num_init]
-        self._weights = torch.zeros(size)  # on the CPU: a few numbers, read and changed one by one
+        self._weights = torch.zeros(size)  # on the CPU: few numbers, accessed one by one
         self._weights[: self.num_init] = 1 / self.num_init
 
     @property
@@ -71,7 +71,7 @@ class SampleMemory:
             return self.num_stored
         first = self.num_init if self.init_minimum > 0 else 0
         if first == self.size:
-            raise UserError(f"sample memory of {first} is filled by the first frame's samples: make it larger")
+            raise UserError(f"the first frame's samples fill the sample memory of {first}: make it larger")
         return first + int(self._weights[first:].argmin())
 
     def _weigh(self, index: int, learning_rate: float) -> None:
@@ -82,7 +82,7 @@ class SampleMemory:
         else:
             weights[index] = weights[self._last_index] / (1 - learning_rate)
         weights /= weights.sum()
-        # As published: raised to their minimum, the first samples bring the sum a little above 1 until the next one.
+        # As published: raising the first samples to their minimum leaves the sum slightly above 1 until the next call.
         if self.init_minimum > 0 and weights[: self.num_init].sum() < self.init_minimum:
             weights /= self.init_minimum + weights[self.num_init :].sum()
             weights[: self.num_init] = self.init_minimum / self.num_init

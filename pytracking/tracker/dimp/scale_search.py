@@ -1,8 +1,8 @@
-"""Scale from the classifier: which magnification of the target answers the filter best.
+"""Scale from the classifier: compares the filter's response to the target at several scales.
 
-A strong IoU-Net makes this unnecessary. A small network's IoU-Net prefers whole objects, also where the first box
-marks a part of one; the filter has learnt what was marked. Small patches around the target suffice, so the cost is
-below that of one more search patch.
+A strong IoU-Net makes this unnecessary. The IoU-Net of a small network prefers whole objects even if the first box
+marks only a part of one, whereas the filter has learnt what was marked. Small patches around the target suffice, so the
+cost is below that of a second search patch.
 """
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from pytracking.tracker.dimp.params import DimpParams
 
 
 def scales(step: float) -> tuple[float, float, float]:
-    """Factors of the present scale that are compared, for a ratio of neighbours such as 1.05."""
+    """Factors of the current scale to compare; ``step`` is the ratio of neighbours, e.g. 1.05."""
     return 1 / step, 1.0, step
 
 
 def patches_at_scales(
     image: np.ndarray, state: TargetState, params: DimpParams, network: DiMPNet, device: torch.device
 ) -> Tensor:
-    """Small patches (3, 3, h, w) around the target at :func:`scales` of ``params.scale_step``."""
-    # Whole pairs of cells, so that the target sits in such a patch as it does in a search patch.
+    """Cuts small patches (3, 3, h, w) around the target at :func:`scales` of ``params.scale_step``."""
+    # An even number of cells, so that the target is placed relative to them as in a search patch.
     side = 2 * network.feature_stride * round(params.scale_patch_part * params.image_sample_size / 32)
     options = {"convention": params.crop_convention, "device": device, "fast": network.engine is not None}
     cut = [
@@ -39,19 +39,19 @@ def patches_at_scales(
 
 
 def scale_factor(scores: Tensor, step: float, weight: float) -> float:
-    """The factor by which the target seems to have grown, by scores (3, h, w) at :func:`scales` of ``step``.
+    """Estimates the factor by which the target has grown from scores (3, h, w) at :func:`scales` of ``step``.
 
-    ``weight`` is damping, the fraction of the estimated change that is applied.
+    ``weight`` is damping: the fraction of the estimated change that is applied.
     """
     return float(step ** (weight * best_exponent(scores.flatten(1).amax(1).tolist())))
 
 
 def best_exponent(peaks: Sequence[float]) -> float:
-    """Where the parabola through three values at -1, 0, 1 is highest, within these ends; 0 where none is positive."""
+    """Maximum, within -1..1, of the parabola through values at -1, 0, 1; 0 if none is positive or one is not finite."""
     smaller, same, larger = peaks
     if not all(map(math.isfinite, peaks)) or max(peaks) <= 0:
         return 0.0
-    bend = smaller - 2 * same + larger
-    if bend >= 0:  # no top between the ends
+    curvature = smaller - 2 * same + larger
+    if curvature >= 0:  # no maximum between the ends
         return float(np.argmax(peaks) - 1)
-    return float(np.clip(0.5 * (smaller - larger) / bend, -1, 1))
+    return float(np.clip(0.5 * (smaller - larger) / curvature, -1, 1))

@@ -1,4 +1,4 @@
-"""What raw scores become before the target is sought in them."""
+"""Transforms raw scores before localisation."""
 from __future__ import annotations
 
 import torch
@@ -10,7 +10,7 @@ from ltr.models.target_classifier import softmax_over_cells
 
 
 def preprocess(scores: Tensor, kind: str, extra_logit: float | None = None) -> Tensor:
-    """Scores (h, w), their exponentials, or their softmax over all cells.
+    """Returns the scores (h, w), their exponentials, or their softmax over all cells.
 
     Args:
         scores: of the classifier.
@@ -27,7 +27,7 @@ def preprocess(scores: Tensor, kind: str, extra_logit: float | None = None) -> T
 
 
 def sum_around(scores: Tensor, side: int) -> Tensor:
-    """Each of the scores (h, w) replaced by the sum over ``side`` x ``side`` cells around it; zeros outside the map."""
+    """Replaces each score (h, w) by the sum of the ``side`` x ``side`` cells around it; zeros outside the map."""
     if side == 1:
         return scores
     if side < 1 or side % 2 == 0:

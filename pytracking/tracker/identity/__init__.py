@@ -1,4 +1,4 @@
-"""Returns the first box forever: the floor of every comparison, and the proof of the contracts."""
+"""Always returns the first box: a trivial baseline and the simplest complete tracker."""
 from __future__ import annotations
 
 import time
@@ -8,7 +8,7 @@ from pytracking.tracker.identity.params import IdentityParams
 
 
 class IdentityTracker(BaseTracker):
-    """Answers with the first box."""
+    """Returns the first box for every frame."""
 
     params: IdentityParams
 

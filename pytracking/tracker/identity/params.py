@@ -8,4 +8,4 @@ from pytracking.tracker.base import TrackerParams
 class IdentityParams(TrackerParams):
     """Parameters of the identity tracker."""
 
-    seconds_per_frame: float = 0.0  # to wait: stands in for a slow tracker where an engine or a protocol is measured
+    seconds_per_frame: float = 0.0  # pause per frame, to simulate a slow tracker in measurements

@@ -1,4 +1,4 @@
-"""NanoTrack v3, a small Siamese network on onnxruntime, for comparison."""
+"""NanoTrack v3, a small Siamese tracker on onnxruntime, for comparison."""
 
 
 def get_tracker_class() -> type:

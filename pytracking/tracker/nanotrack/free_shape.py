@@ -1,8 +1,8 @@
-"""Frees the spatial size of an ONNX network's inputs and outputs.
+"""Makes the spatial size of an ONNX network's inputs and outputs variable.
 
-The backbone was exported for search patches, and its first frame needs a smaller template. The declared sizes are the
-only obstacle, so they are replaced in the serialised model (protocol buffers), without a package that can edit ONNX:
-a number becomes a name of the same length in bytes, so nothing around it has to change.
+The backbone was exported for search patches, but the first frame needs a smaller template, and only the declared sizes
+prevent that. They are edited in the serialised model (protocol buffers), without a package for ONNX: each number is
+replaced by a symbolic name of the same length in bytes, so nothing else has to change.
 """
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from ltr.errors import UserError
 
 GRAPH, INPUT, OUTPUT = 7, 11, 12  # fields of ModelProto and GraphProto
-TYPE, TENSOR, SHAPE, DIM = 2, 1, 2, 1  # the way from ValueInfoProto to its dimensions
-VALUE_TAG, NAME_TAG = 0x08, 0x12  # of a dimension: a number, or the name of a free size
+TYPE, TENSOR, SHAPE, DIM = 2, 1, 2, 1  # fields on the path from ValueInfoProto to its dimensions
+VALUE_TAG, NAME_TAG = 0x08, 0x12  # a dimension is a number or the name of a variable size
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
-LONGEST_NUMBER = 10  # bytes of 64 bits, seven in each
+MAX_VARINT_BYTES = 10  # 64 bits, seven per byte
 
 
 def free_spatial_size(model: bytes) -> bytes:
-    """The model with free height and width in every input and output of four dimensions; UserError if it is none."""
+    """Makes height and width of all 4-dimensional inputs and outputs variable; UserError if ``model`` is not ONNX."""
     edited = bytearray(model)
     values = [
         span
@@ -27,7 +27,7 @@ def free_spatial_size(model: bytes) -> bytes:
         for span in _spans(model, graph, kind)
     ]
     if not values:
-        raise UserError("these bytes are no ONNX model: they have no graph with inputs and outputs")
+        raise UserError("not an ONNX model: there is no graph with inputs and outputs")
     for value in values:
         shapes = [value]
         for field in (TYPE, TENSOR, SHAPE):
@@ -42,30 +42,31 @@ def free_spatial_size(model: bytes) -> bytes:
 
 
 def _spans(data: bytes, span: tuple[int, int], wanted: int) -> Iterator[tuple[int, int]]:
-    """Where the contents of a message's field `wanted` begin and end."""
-    place, end = span
-    while place < end:
-        key, place = _varint(data, place)
-        kind = key & 7
-        if kind == BYTES:
-            length, place = _varint(data, place)
-            if length > end - place:
-                raise UserError(f"these bytes are no ONNX model: {length} bytes at byte {place} of {len(data)}")
+    """Yields start and end of the contents of each field `wanted` in a message."""
+    position, end = span
+    while position < end:
+        key, position = _varint(data, position)
+        wire_type = key & 7
+        if wire_type == BYTES:
+            length, position = _varint(data, position)
+            if length > end - position:
+                raise UserError(f"not an ONNX model: a field of {length} bytes at byte {position} of {len(data)}")
             if key >> 3 == wanted:
-                yield place, place + length
-            place += length
-        elif kind == VARINT:
-            _, place = _varint(data, place)
-        elif kind in (FIXED64, FIXED32):
-            place += 8 if kind == FIXED64 else 4
+                yield position, position + length
+            position += length
+        elif wire_type == VARINT:
+            _, position = _varint(data, position)
+        elif wire_type in (FIXED64, FIXED32):
+            position += 8 if wire_type == FIXED64 else 4
         else:
-            raise UserError(f"these bytes are no ONNX model: wire type {kind} at byte {place}")
+            raise UserError(f"not an ONNX model: wire type {wire_type} at byte {position}")
 
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
+def _varint(data: bytes, start: int) -> tuple[int, int]:
+    """The number that begins at ``start``, and the position after it."""
     value = 0
-    for position, byte in enumerate(data[place : place + LONGEST_NUMBER]):
-        value |= (byte & 0x7F) << 7 * position
+    for index, byte in enumerate(data[start : start + MAX_VARINT_BYTES]):
+        value |= (byte & 0x7F) << 7 * index
         if byte < 0x80:
-            return value, place + position + 1
-    raise UserError("these bytes are no ONNX model: they end in the middle of a number")
+            return value, start + index + 1
+    raise UserError("not an ONNX model: a number is incomplete")

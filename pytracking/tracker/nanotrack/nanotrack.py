@@ -1,4 +1,4 @@
-"""NanoTrack v3: compares a template of the first frame with a search patch, and reads score and box off each cell."""
+"""NanoTrack v3: compares a template from the first frame with a search patch; each cell predicts a score and a box."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from pytracking.tracker.nanotrack.params import NanoTrackParams
 
 
 class NanoTrack(BaseTracker):
-    """Deterministic; the template is never changed."""
+    """Deterministic; the template is never updated."""
 
     params: NanoTrackParams
 
@@ -23,7 +23,7 @@ class NanoTrack(BaseTracker):
         backbone = Path(params.network_file)
         head = backbone.with_name(params.head_weights)
         if not head.is_file():
-            raise FileNotFoundError(f"NanoTrack's second network is missing: put {head.name} into {head.parent}")
+            raise FileNotFoundError(f"the second network of NanoTrack is missing: put {head.name} into {head.parent}")
         self._backbone, self._head = open_session(backbone), open_session(head)
 
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> None:
@@ -41,14 +41,14 @@ class NanoTrack(BaseTracker):
         logits, distances = self._run(self._head, self._template, features)
         if self._points is None:
             self._points, self._window = cell_points(logits.shape[-1], params.stride)
-        pixels = extent / params.search_side  # of the image for each pixel of the patch
+        scale = extent / params.search_side  # image pixels per patch pixel
         scores = target_probability(logits[0])
-        offsets, sizes = decoded(distances[0], self._points)
-        penalty = change_penalty(sizes * pixels, self._size, params.size_penalty, params.context)
+        offsets, sizes = decode_boxes(distances[0], self._points)
+        penalty = change_penalty(sizes * scale, self._size, params.size_penalty, params.context)
         ranked = penalty * scores * (1 - params.window_influence) + self._window * params.window_influence
         best = int(ranked.argmax())
         rate = penalty[best] * scores[best] * params.size_rate
-        self._move(self._centre + offsets[best] * pixels, sizes[best] * pixels, rate, image.shape[:2])
+        self._move(self._centre + offsets[best] * scale, sizes[best] * scale, rate, image.shape[:2])
         box = np.concatenate([self._centre - self._size / 2, self._size])
         return {"target_bbox": box.tolist(), "score": float(scores[best]), "flag": "normal"}
 
@@ -62,9 +62,9 @@ class NanoTrack(BaseTracker):
         return float(np.sqrt((self._size + self.params.context * self._size.sum()).prod()))
 
     def _cut(self, image: np.ndarray, extent: float, side: int) -> np.ndarray:
-        """The region around the target as the networks expect it: BGR 0..255 (1, 3, side, side)."""
+        """The region around the target as network input: BGR 0..255 (1, 3, side, side)."""
         factor = side / extent
-        offset = (side - 1) / 2 - factor * (self._centre - 0.5)  # warpAffine counts from pixels' centres
+        offset = (side - 1) / 2 - factor * (self._centre - 0.5)  # warpAffine has pixel centres at whole numbers
         matrix = np.array([[factor, 0, offset[0]], [0, factor, offset[1]]])
         patch = cv2.warpAffine(image, matrix, (side, side), borderMode=cv2.BORDER_CONSTANT, borderValue=self._border)
         return np.ascontiguousarray(patch[..., ::-1].transpose(2, 0, 1)[None], np.float32)
@@ -76,7 +76,7 @@ class NanoTrack(BaseTracker):
 
 
 def open_session(path: Path) -> Any:
-    """An ONNX network of free spatial size on one thread of the CPU; UserError for another kind of file."""
+    """Opens an ONNX network with free spatial size on one CPU thread; UserError for other kinds of files."""
     try:
         import onnxruntime
     except ImportError:
@@ -92,11 +92,11 @@ def open_session(path: Path) -> Any:
         raise
     except Exception as error:  # onnxruntime's exceptions have no common base class
         reason = str(error).splitlines()[0][:160]
-        raise UserError(f"{path}: is not an ONNX network that can be run ({reason})") from error
+        raise UserError(f"{path} is not an ONNX network that can be run ({reason})") from error
 
 
 def cell_points(cells: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets (cells * cells, 2) x, y of the cells from the patch's middle, and the cosine window on them."""
+    """Offsets (cells * cells, 2) x, y of the cells from the patch's middle, and their cosine window."""
     line = (np.arange(cells) - cells // 2) * float(stride)
     x, y = np.meshgrid(line, line)
     hann = np.hanning(cells)
@@ -104,20 +104,20 @@ def cell_points(cells: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def target_probability(logits: np.ndarray) -> np.ndarray:
-    """Softmax of background and target (2, h, w): the target's part (h * w,)."""
+    """The target's probability (h * w,): softmax of the logits (2, h, w) of background and target."""
     background, target = logits.reshape(2, -1).astype(np.float64)
     return 1 / (1 + np.exp(np.clip(background - target, -60, 60)))
 
 
-def decoded(distances: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets of the centres and sizes, (n, 2) each, from the distances left, top, right, bottom (4, h, w) of cells."""
+def decode_boxes(distances: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Centre offsets and sizes, (n, 2) each, from each cell's distances to left, top, right and bottom (4, h, w)."""
     left, top, right, bottom = distances.reshape(4, -1).astype(np.float64)
     low, high = points - np.stack([left, top], 1), points + np.stack([right, bottom], 1)
     return (low + high) / 2, high - low
 
 
 def change_penalty(sizes: np.ndarray, last: np.ndarray, strength: float, context: float) -> np.ndarray:
-    """Factor (n,) in 0..1: 1 for boxes of the last size and shape."""
+    """Factors (n,) in 0..1; 1 for boxes with the size and shape of the last one."""
 
     def ratio(value: np.ndarray) -> np.ndarray:
         return np.maximum(value, 1 / value)

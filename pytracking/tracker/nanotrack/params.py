@@ -13,9 +13,9 @@ class NanoTrackParams(TrackerParams):
     head_weights: str  # file name of the second network, in the folder of the first
     template_side: int = 127  # pixels
     search_side: int = 255  # pixels
-    stride: int = 16  # search pixels for each cell of the score map
+    stride: int = 16  # search pixels per cell of the score map
     context: float = 0.5  # margin around the target, mean sides
-    size_penalty: float = 0.138  # on boxes of another size or shape than the last
-    window_influence: float = 0.455  # share of the cosine window in the score
-    size_rate: float = 0.348  # damping: fraction of the new size that is applied where the score is 1
+    size_penalty: float = 0.138  # on changes of size and shape since the last frame
+    window_influence: float = 0.455  # weight of the cosine window in the score
+    size_rate: float = 0.348  # damping: fraction of the size change that is applied at score 1
     minimum_side: float = 10.0  # of the target, pixels

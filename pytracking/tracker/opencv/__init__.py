@@ -1,4 +1,4 @@
-"""OpenCV's own trackers, for comparison: csrt, kcf, mil, and with ONNX networks nano and vit."""
+"""OpenCV's trackers, for comparison: csrt, kcf and mil; nano and vit, which use ONNX networks."""
 from pytracking.tracker.opencv.opencv import OpenCVTracker
 
 

@@ -1,4 +1,4 @@
-"""Adapts ``cv2.Tracker`` to the contract of this package."""
+"""Adapts ``cv2.Tracker`` to the interface of this package."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -24,13 +24,13 @@ CONTRIB_ONLY = {"csrt", "kcf"}
 
 
 class MissingOpenCVTracker(MissingPackageError):
-    """This build of OpenCV lacks the tracker."""
+    """The installed build of OpenCV lacks the tracker."""
 
 
 class OpenCVTracker(BaseTracker):
-    """Boxes go in and out as integers, as ``cv2.Tracker`` has them.
+    """One of OpenCV's trackers. Boxes are rounded to integers, as in ``cv2.Tracker``.
 
-    No seed reaches these trackers: all but MIL are deterministic, and MIL seeds itself from the clock.
+    The seed has no effect: all trackers but MIL are deterministic, and MIL seeds itself from the clock.
     """
 
     def __init__(self, params: OpenCVParams) -> None:
@@ -50,7 +50,7 @@ class OpenCVTracker(BaseTracker):
         output = {"target_bbox": list(self._box), "flag": "normal" if found else "not_found"}
         if hasattr(self._tracker, "getTrackingScore"):
             score = float(self._tracker.getTrackingScore())
-            if score >= 0:  # -1 stands for "this tracker has none"
+            if score >= 0:  # -1 if the tracker has no score
                 output["score"] = score
         return output
 
@@ -71,27 +71,27 @@ class OpenCVTracker(BaseTracker):
     def _head_file(self) -> Path:
         head = Path(self.params.network_file).with_name(self.params.head_weights)
         if not head.is_file():
-            raise FileNotFoundError(f"TrackerNano's second network is missing: put {head.name} into {head.parent}")
+            raise FileNotFoundError(f"the second network of TrackerNano is missing: put {head.name} into {head.parent}")
         return head
 
 
 def check_available(algorithm: str) -> None:
-    """Raises MissingOpenCVTracker, with the remedy, if this build of OpenCV lacks a tracker."""
+    """Raises MissingOpenCVTracker, with installation advice, if this build of OpenCV lacks a tracker."""
     if algorithm not in FACTORIES:
         raise UserError(unknown_name_message("OpenCV tracker", algorithm, FACTORIES))
     if hasattr(cv2, FACTORIES[algorithm]):
         return
     if algorithm in CONTRIB_ONLY:
         raise MissingOpenCVTracker(
-            f"OpenCV's '{algorithm}' is only in its contrib build, and this cv2 {cv2.__version__} is another one. "
-            "Install the contrib build alone, as two cv2 packages overwrite each other's files: ./install.sh in a "
-            "checkout, elsewhere pip uninstall -y opencv-python && pip install opencv-contrib-python"
+            f"OpenCV's '{algorithm}' is only in its contrib build, and this cv2 {cv2.__version__} is another build. "
+            "Install only the contrib build, as two cv2 packages overwrite each other's files: in a checkout run "
+            "./install.sh, otherwise pip uninstall -y opencv-python && pip install opencv-contrib-python"
         )
     raise MissingOpenCVTracker(f"this cv2 {cv2.__version__} has no '{algorithm}'; install opencv-python 4.8 or newer")
 
 
 def _integer_box(box: list[float], image_size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """The box rounded and cut to the image, at least one pixel large: OpenCV aborts on others."""
+    """The box rounded and clipped to the image, at least one pixel large: OpenCV aborts on other boxes."""
     height, width = image_size
     x, y, w, h = np.round(clip_to_image(np.array(box), image_size)).astype(int).tolist()
     x, y = min(x, width - 1), min(y, height - 1)

@@ -8,7 +8,7 @@ from pytracking.tracker.base import TrackerParams
 
 @dataclass(kw_only=True, slots=True)
 class OpenCVParams(TrackerParams):
-    """Which of OpenCV's trackers, and on which networks."""
+    """Selects one of OpenCV's trackers and its networks."""
 
     algorithm: str  # "csrt", "kcf", "mil", "nano" or "vit"
-    head_weights: str | None = None  # nano: file name of its second network, in the folder of the first
+    head_weights: str | None = None  # for nano: file name of the second network, in the folder of the first

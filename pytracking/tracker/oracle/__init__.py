@@ -1,4 +1,4 @@
-"""Returns the annotation: scores 1 wherever an evaluation is right. For tests; it looks at the answers."""
+"""Returns the annotation, so a correct evaluation gives it the score 1. For tests only."""
 from __future__ import annotations
 
 import numpy as np
@@ -7,7 +7,7 @@ from pytracking.tracker.base import BaseTracker
 
 
 class OracleTracker(BaseTracker):
-    """Answers with the annotation."""
+    """Returns the annotated boxes."""
 
     needs_ground_truth = True
 
@@ -17,7 +17,7 @@ class OracleTracker(BaseTracker):
         self._frame = 0
 
     def track(self, image, info=None):
-        """The annotated box, or the last one known where the target is absent."""
+        """Returns the annotated box, or the last one while the target is absent."""
         self._frame += 1
         if self._frame < len(self._boxes) and np.isfinite(self._boxes[self._frame]).all():
             self._box = self._boxes[self._frame]

@@ -9,7 +9,7 @@ from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 @dataclass(kw_only=True, slots=True)
 class RLSAtomParams(RLSDimpParams):
-    """RLS-ATOM's; ATOM's published values are in :data:`pytracking.tracker.atom.params.ATOM`."""
+    """Parameters of RLS-ATOM; :data:`pytracking.tracker.atom.params.ATOM` holds ATOM's published values."""
 
-    p_memory_mib: float | None = 1.5  # 160 directions of ATOM's small filter, 1600 frames at the regular schedule
+    p_memory_mib: float | None = 1.5  # 160 directions of ATOM's small filter: 1600 frames of the regular schedule
     classifier: AtomClassifier = field(default_factory=AtomClassifier)

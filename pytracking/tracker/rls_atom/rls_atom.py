@@ -1,4 +1,4 @@
-"""RLS-ATOM: ATOM with RLS-DiMP's learner, and nothing else."""
+"""RLS-ATOM: ATOM with RLS-DiMP's learner."""
 from __future__ import annotations
 
 from pytracking.tracker.atom.atom import AtomTracker

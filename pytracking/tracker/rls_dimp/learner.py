@@ -1,10 +1,10 @@
 """Gradient descent preconditioned by recursive least squares, for DiMP's filter.
 
-The learner is the same for every loss; what a loss contributes is :meth:`FilterObjective.input_weights`.
-DiMP's loss weighs the residual of sample j at position k by ``v_jk = sqrt(sample weight_j) * spatial weight_jk``, so
-the paper's ``gamma_jk`` (Eq. costfunctionLSATOM3, where the residual is weighed by ``sqrt(gamma_jk)``) is ``v_jk ** 2``
-and the virtual input of Eq. mean3 sums ``v_jk x_jk`` over all N samples and all M positions. The paper's loss is linear
-in the filter; DiMP's score activation, whose derivative is below one where the target is not, is left out of it.
+The learner is the same for every loss; each loss defines its own :meth:`FilterObjective.input_weights`.
+DiMP's loss weights the residual of sample j at position k by ``v_jk = sqrt(sample weight_j) * spatial weight_jk``, so
+the paper's ``gamma_jk`` (Eq. costfunctionLSATOM3, where ``sqrt(gamma_jk)`` weights the residual) is ``v_jk ** 2``, and
+the virtual input of Eq. mean3 sums ``v_jk x_jk`` over all N samples and all M positions. The paper's loss is linear in
+the filter: it omits DiMP's score activation, whose derivative is below one away from the target.
 """
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from rls_ext import ForgettingOverflowError, InverseCorrelation, NonFiniteInputE
 
 
 class BlockInput(ABC):
-    """What of an update's samples enters P."""
+    """Computes the rows by which an update's samples enter P."""
 
     @abstractmethod
     def rows(self, problem: FilterObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
-        """One vector (p,) or a block of rows (b, p) for P; scores (1, N, h, w) are of the filters before the update."""
+        """One vector (p,) or a block of rows (b, p) for P; scores (1, N, h, w) are those before the update."""
 
 
 class VirtualInput(BlockInput):
@@ -37,17 +37,17 @@ class VirtualInput(BlockInput):
 
     def rows(self, problem: FilterObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
         features, weights = problem.features[0], problem.input_weights(scores)[0]  # (N, C, H, W), (N, h, w)
-        if weights.stride()[1:] == (0, 0):  # one weight for all windows of a sample: the samples are added up first
+        if weights.stride()[1:] == (0, 0):  # one weight for all windows of a sample: sum the samples first
             features = torch.tensordot(weights[:, 0, 0], features.permute(0, 2, 3, 1), 1).permute(2, 0, 1)[None]
             weights = torch.ones_like(scores[0, :1])
         total = correlate_with_residual(features[None], problem.whole_maps(weights, kernel)[None], kernel)
-        return total.flatten() / math.sqrt(scores.numel())  # only scores that are used count in N M
+        return total.flatten() / math.sqrt(scores.numel())  # N M counts only the scores in use
 
 
 class ReleasedVirtualInput(BlockInput):
-    """The released code's: every second position in y and x, weights times the activation's derivative.
+    """The released code's version: every second position in y and x, weights times the activation's derivative.
 
-    It counts the samples whose weight is not zero, where the paper counts all N.
+    N counts only the samples with nonzero weight, whereas the paper counts all samples.
     """
 
     def rows(self, problem: TargetObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
@@ -58,11 +58,10 @@ class ReleasedVirtualInput(BlockInput):
 
 
 class SampledBlock(BlockInput):
-    """Beyond the paper: rows drawn from the whole block, so that no virtual input stands between P and the data.
+    """Beyond the paper: rows drawn at random from all positions, instead of a virtual input.
 
-    The exact block adds ``sum_jk gamma_jk x_jk x_jk^T`` to the correlation matrix, which is N M (some 18 000) rows.
-    Drawing ``rows`` positions with probabilities proportional to gamma, each weighted alike, adds the same in
-    expectation.
+    The exact block adds ``sum_jk gamma_jk x_jk x_jk^T`` to the correlation matrix: N M (about 18 000) rows. Drawing
+    ``rows`` positions with probabilities proportional to gamma, with equal weights, adds the same in expectation.
     """
 
     def __init__(self, rows: int) -> None:
@@ -72,7 +71,7 @@ class SampledBlock(BlockInput):
 
     def rows(self, problem: FilterObjective, scores: Tensor, kernel: int, generator: torch.Generator) -> Tensor:
         if not isinstance(problem, SquaredObjective):
-            raise UserError("block_input='block' draws rows of a sum of squares; use 'virtual' for another loss")
+            raise UserError("block_input='block' needs a sum of squares as loss; use 'virtual' for other losses")
         gamma = problem.weight.expand_as(scores)[0].square()  # (N, h, w)
         picks = torch.multinomial(gamma.flatten().cpu(), self.count, replacement=True, generator=generator)
         padded = F.pad(problem.features[0], [kernel // 2] * 4)  # (N, C, H + k, W + k)
@@ -87,10 +86,10 @@ class RLSLearner(GradientDescentLearner):
 
     Args:
         delta: P_0 = I / delta.
-        block_input: what enters P.
-        reset_every: P starts again after this many updates; None for never.
+        block_input: computes the rows that enter P.
+        reset_every: reset P after this many updates; None for never.
         form: representation of P, see :class:`rls_ext.InverseCorrelation`.
-        memory_budget: bytes that P may hold; None for as many as it takes. Not for the dense form.
+        memory_budget: maximum bytes of P; None for no limit. Not allowed with the dense form.
     """
 
     def __init__(
@@ -130,18 +129,18 @@ class RLSLearner(GradientDescentLearner):
             memory_budget=self.memory_budget,
         )
 
-    def take_in(self, problem: FilterObjective, scores: Tensor, kernel: int) -> None:
-        self._remember(self.block_input.rows(problem, scores, kernel, self.generator))
+    def observe(self, problem: FilterObjective, scores: Tensor, kernel: int) -> None:
+        self._update_inverse(self.block_input.rows(problem, scores, kernel, self.generator))
         if self.reset_every is not None and self.inverse.steps >= self.reset_every:
             self.inverse.reset()
 
-    def _remember(self, rows: Tensor) -> None:
+    def _update_inverse(self, rows: Tensor) -> None:
         try:
             self.inverse.update(rows)
-        except NonFiniteInputError:  # the gradient is not finite either, so the tracker refuses this update
+        except NonFiniteInputError:  # the gradient is not finite either, so the tracker rejects this update
             pass
         except ForgettingOverflowError as error:
-            warnings.warn(f"P starts again from I/delta: {error}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"P was reset to I/delta: {error}", RuntimeWarning, stacklevel=2)
             self.inverse.reset()
             self.inverse.update(rows)
 
@@ -149,5 +148,5 @@ class RLSLearner(GradientDescentLearner):
         return self.inverse.precondition(gradient.flatten(1)).view_as(gradient)
 
     def report(self) -> dict[str, Any]:
-        kept = {"rank": self.inverse.rank, "nbytes": self.inverse.nbytes, "error_bound": self.inverse.error_bound}
-        return super().report() | kept
+        size = {"rank": self.inverse.rank, "nbytes": self.inverse.nbytes, "error_bound": self.inverse.error_bound}
+        return super().report() | size

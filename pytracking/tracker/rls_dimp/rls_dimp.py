@@ -1,4 +1,4 @@
-"""RLS-DiMP: the DiMP tracker with another online learner, and nothing else."""
+"""RLS-DiMP: DiMP with another online learner."""
 from __future__ import annotations
 
 import torch
@@ -27,7 +27,7 @@ class RLSDimpTracker(DimpTracker):
 
 
 def make_rls_learner(params: RLSDimpParams) -> OnlineLearner:
-    """The learner that the parameters describe, for any loss."""
+    """Creates the learner described by the parameters; it works with any loss."""
     if params.learner == "exact":
         learner = ExactLearner(
             beta=params.beta,

@@ -1,4 +1,4 @@
-"""RT-MDNet and simpleRT-MDNet: scores random boxes with a network whose last layers learn online."""
+"""RT-MDNet and simpleRT-MDNet score random boxes with a network whose last layers learn online."""
 
 
 def get_tracker_class() -> type:

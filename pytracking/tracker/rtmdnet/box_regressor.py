@@ -1,37 +1,36 @@
-"""Ridge regression from a sample's features to the box it should have been."""
+"""Ridge regression from a sample's features to the target's box."""
 from __future__ import annotations
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ltr.overlap import overlap
-from pytracking.tracker.rtmdnet.sampling import Range
+from pytracking.tracker.rtmdnet.sampling import Range, within_ranges
 from pytracking.utils.boxes import from_cxcywh, to_cxcywh
 from rls_ext.products import product
 
 
 class BoxRegressor:
-    """Learnt once, on the first frame; corrects boxes in later frames if the correction is plausible.
+    """Learns from the first frame, then corrects boxes in later frames if the correction is plausible.
 
-    The targets are the displacement of the centre in units of the sample's sides, and the logarithms of the ratios of
-    the sides. The intercept is not penalised.
+    Regression targets are the displacement of the centre in units of the sample's sides, and the logarithms of the
+    ratios of the sides. The intercept is not penalised. Implausible samples are not learnt from.
 
     Args:
         penalty: ridge coefficient.
-        overlap_range: a sample is learnt from, and a correction applied, where the overlap of the two boxes is here.
-        area_range: and where the first box's area, in units of the second box's, is here.
+        overlap_range: plausible overlaps of the sample with the target, or with the corrected box.
+        area_range: plausible areas of the sample, in units of the other box's area.
     """
 
     def __init__(self, *, penalty: float, overlap_range: Range, area_range: Range) -> None:
         self.penalty = penalty
         self.overlap_range = overlap_range
         self.area_range = area_range
-        self.coefficients: Tensor | None = None  # (d, 4), None until there was something to learn from
+        self.coefficients: Tensor | None = None  # (d, 4); None if nothing has been learnt
         self.intercept: Tensor | None = None  # (4,)
 
     def fit(self, features: Tensor, samples: np.ndarray, target: np.ndarray) -> None:
-        """Learns to turn ``samples`` (n, 4), seen as ``features`` (n, d), into the ``target`` box (4,)."""
+        """Learns to map ``features`` (n, d) of ``samples`` (n, 4) to the ``target`` box (4,)."""
         usable = self._plausible(samples, target)
         if not usable.any():
             return
@@ -42,8 +41,9 @@ class BoxRegressor:
         self.intercept = offset_mean - feature_mean @ self.coefficients
 
     def refine(self, features: Tensor, samples: np.ndarray, image_size: tuple[int, int]) -> np.ndarray:
-        """Corrected boxes (n, 4) for ``samples`` (n, 4), inside the image (height, width); an implausible correction
-        leaves the sample as it is.
+        """Returns corrected ``samples`` (n, 4), inside the image (height, width).
+
+        Samples whose correction is implausible are not changed.
         """
         refined = np.array(samples, dtype=np.float64)
         if self.coefficients is not None:
@@ -58,12 +58,7 @@ class BoxRegressor:
         return refined
 
     def _plausible(self, samples: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-        iou = overlap(samples, boxes)
-        ratio = samples[..., 2:].prod(axis=-1) / boxes[..., 2:].prod(axis=-1)
-        return (
-            (iou >= self.overlap_range[0]) & (iou <= self.overlap_range[1])
-            & (ratio >= self.area_range[0]) & (ratio <= self.area_range[1])
-        )  # fmt: skip
+        return within_ranges(samples, boxes, self.overlap_range, self.area_range)
 
 
 def _offsets(samples: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -73,7 +68,7 @@ def _offsets(samples: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def ridge_regression(features: Tensor, targets: Tensor, penalty: float) -> Tensor:
-    """Minimises |X w - y|^2 + penalty |w|^2 through the smaller of the two Gram matrices, in double on the CPU."""
+    """Minimises |X w - y|^2 + penalty |w|^2 by the smaller of the two Gram matrices, in float64 on the CPU."""
     count, dim = features.shape
     primal = dim <= count
     gram = (product(features.T, features) if primal else product(features, features.T)).cpu().double()

@@ -1,4 +1,4 @@
-"""From a mini-batch's gradients to the change of the weights: clipping, decay, momentum."""
+"""Turns a mini-batch's gradients into weight changes: clipping, decay and momentum."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ NORM_GUARD = 1e-6  # added to the norm before division, as torch.nn.utils.clip_g
 
 @dataclass(frozen=True, slots=True)
 class LayerStep:
-    """A change of one layer's weight and bias, as one matrix.
+    """A change of one layer's weight and bias as one matrix.
 
     Attributes:
         whole: [weight | bias], (o, d + 1).
@@ -27,7 +27,7 @@ class LayerStep:
 
     @classmethod
     def of(cls, gradient: LayerGradient) -> LayerStep:
-        """The gradient of a layer's weight and bias, which is the weight of one more input: a constant 1."""
+        """The gradient of a layer's weight and bias; the bias is the weight of an additional constant input 1."""
         return cls(product(gradient.outputs.T, with_constant(gradient.inputs)))
 
     @property
@@ -39,12 +39,12 @@ class LayerStep:
         return self.whole[:, -1]
 
     def add(self, layer: nn.Linear, factor: float) -> None:
-        """Adds a multiple of a layer's weight and bias."""
+        """Adds the layer's weight and bias, multiplied by ``factor``."""
         self.weight.add_(layer.weight.data, alpha=factor)
         self.bias.add_(layer.bias.data, alpha=factor)
 
     def norm(self) -> Tensor:
-        """Root of the sum of squares."""
+        """Euclidean norm of the change."""
         return torch.linalg.vector_norm(self.whole)
 
     def scale(self, factor: Tensor) -> None:
@@ -53,42 +53,42 @@ class LayerStep:
 
 
 class Momentum:
-    """Exponentially fading sums of the steps."""
+    """Exponentially decaying sums of the steps."""
 
     def __init__(self, layers: list[nn.Linear], kept: float) -> None:
         self.layers = layers
         self.kept = kept
         self._sums: list[LayerStep] = []
-        self.first: SumInParts | None = None  # the first layer's sum, if the last stage left it in another form
+        self.first: SumInParts | None = None  # the first layer's sum, if the last stage left it in factors
 
     @property
     def sums(self) -> list[LayerStep]:
-        """One per layer, zero before the first step."""
+        """One sum per layer, zero before the first step."""
         if not self._sums:
             sizes = [(layer.out_features, layer.in_features + 1) for layer in self.layers]
             self._sums = [LayerStep(self.layers[0].weight.new_zeros(size)) for size in sizes]
         return self._sums
 
     def write_out(self) -> None:
-        """Makes the first layer's sum a plain matrix again."""
+        """Converts the first layer's sum to a plain matrix."""
         if self.first is not None:
             self.sums[0].whole.copy_(self.first.total())
             self.first = None
 
     def reset(self) -> None:
-        """Forgets all steps taken."""
+        """Forgets all steps."""
         self._sums, self.first = [], None
 
 
 class SumInParts(Protocol):
-    """A matrix that is kept as something else."""
+    """A matrix held in factors."""
 
     def total(self) -> Tensor:
         """The matrix, (o, d + 1)."""
 
 
 class PlainDescent:
-    """The gradient, clipped, plus the decay of the weights."""
+    """Steps along the clipped gradient plus weight decay."""
 
     def __init__(self, layers: list[nn.Linear], params: RtmdnetParams) -> None:
         self.layers = layers
@@ -96,20 +96,20 @@ class PlainDescent:
         self.momentum = Momentum(layers, params.momentum)
 
     def begin_stage(self, momentum: Momentum, samples: list[SampleSet], mini_batches: int) -> list[SampleSet]:
-        """Called before the first mini-batch of a stage; the samples as this stage's mini-batches take them."""
+        """Called before a stage's first mini-batch; returns the samples in the form its mini-batches take."""
         momentum.write_out()
         self.momentum = momentum
         return samples
 
     def end_stage(self) -> None:
-        """Called after the last mini-batch of a stage: the layers hold the result."""
+        """Called after a stage's last mini-batch; afterwards the layers hold the result."""
 
     def abandon_stage(self) -> None:
-        """Undoes what the stage changed in this object; called before or after ``end_stage``."""
+        """Undoes the stage's changes of this object; called before or after ``end_stage``."""
 
     @torch.no_grad()
     def descend(self, gradients: list[LayerGradient], rates: list[float]) -> None:
-        """One mini-batch: takes the steps into the momentum, then moves each layer by its rate."""
+        """Processes one mini-batch: adds the steps to the momentum, then moves each layer at its rate."""
         for number, (step, rate) in enumerate(zip(self.steps(gradients), rates, strict=True)):
             self._move(number, step, rate)
 
@@ -121,7 +121,7 @@ class PlainDescent:
 
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient]) -> list[LayerStep]:
-        """The steps of all layers for one mini-batch."""
+        """Returns the steps of all layers for one mini-batch."""
         steps = [LayerStep.of(gradient) for gradient in gradients]
         clip_together(steps, self.params.gradient_clip)
         self._add_decay(steps)
@@ -133,14 +133,13 @@ class PlainDescent:
 
 
 def with_constant(inputs: Tensor) -> Tensor:
-    """A layer's inputs (n, d) and, as another one, a constant 1: (n, d + 1)."""
+    """A layer's inputs (n, d) with an additional constant input 1: (n, d + 1)."""
     return nn.functional.pad(inputs, (0, 1), value=1.0)
 
 
-def clip_together(steps: list[LayerStep], limit: float) -> Tensor:
-    """Scales all steps, in place, so that their common norm is at most ``limit``; by which factor."""
+def clip_together(steps: list[LayerStep], limit: float) -> None:
+    """Scales all steps in place so that their joint norm is at most ``limit``."""
     norm = torch.linalg.vector_norm(torch.stack([step.norm() for step in steps]))
     factor = (limit / (norm + NORM_GUARD)).clamp(max=1)
     for step in steps:
         step.scale(factor)
-    return factor

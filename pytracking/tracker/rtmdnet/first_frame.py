@@ -1,4 +1,4 @@
-"""The first frame's training samples: from seven jittered scenes and a hundred close replicas."""
+"""Training samples of the first frame, from seven jittered scenes and a hundred close replicas."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from pytracking.tracker.rtmdnet.scene import (
     SceneGeometry,
     Scenes,
     enclosing_box,
+    ensure_visible,
     jittered_scenes,
-    keep_in_touch,
     replica_scenes,
 )
 
@@ -29,12 +29,12 @@ BOX_SAMPLES = SampleDistribution(kind="uniform", translation=0.3, scale=1.5, asp
 
 @dataclass(frozen=True, slots=True)
 class SceneSamples:
-    """Positives, negatives and samples for the box regression, each with the scene it is seen in.
+    """Positives, negatives and box-regression samples, each with the number of its scene.
 
     Attributes:
-        scenes: shared by the three.
-        boxes: three arrays (n, 4).
-        owners: three arrays (n,) of scene numbers.
+        scenes: shared by the three kinds.
+        boxes: one array (n, 4) per kind.
+        owners: one array (n,) of scene numbers per kind.
     """
 
     scenes: Scenes
@@ -43,14 +43,14 @@ class SceneSamples:
 
     @property
     def counts(self) -> list[int]:
-        """How many there are of each of the three."""
+        """Number of samples of each kind."""
         return [len(boxes) for boxes in self.boxes]
 
 
 def samples_in_jittered_scenes(
     rng: RandomSource, target: np.ndarray, image_size: tuple[int, int], params: RtmdnetParams, geometry: SceneGeometry
 ) -> SceneSamples:
-    """Every sample could be seen in each of the scenes; as many of these views as wanted are chosen at random."""
+    """Draws samples, then randomly chooses the wanted number of (sample, scene) pairs of each kind."""
     positives = draw_around(
         rng, POSITIVES, target, params.initial_positives, image_size, overlap_range=params.initial_positive_overlap
     )
@@ -62,7 +62,7 @@ def samples_in_jittered_scenes(
         rng, BOX_SAMPLES, target, params.box_samples, image_size,
         overlap_range=params.box_overlap, area_range=params.box_area,
     )  # fmt: skip
-    scene_box = keep_in_touch(enclosing_box(negatives if len(negatives) else positives, params.padding), image_size)
+    scene_box = ensure_visible(enclosing_box(negatives if len(negatives) else positives, params.padding), image_size)
     scenes = jittered_scenes(scene_box, target[2:], geometry)
     limits = params.initial_positives, params.initial_negatives, params.box_samples
     boxes, owners = [], []
@@ -77,7 +77,7 @@ def samples_in_jittered_scenes(
 def samples_in_replicas(
     rng: RandomSource, target: np.ndarray, image_size: tuple[int, int], params: RtmdnetParams, geometry: SceneGeometry
 ) -> SceneSamples:
-    """A few samples in each of many close views of the target."""
+    """Draws a few samples in each of many close views of the target."""
     count = params.replicas
     scenes = replica_scenes(rng.standard_normal((count, 3)), target, geometry)
     around = np.broadcast_to(target, (count, 4))
@@ -98,5 +98,5 @@ def samples_in_replicas(
 
 
 def choose(rng: RandomSource, count: int, limit: int) -> np.ndarray:
-    """At most ``limit`` of ``count`` numbers, at random and in random order where there are more."""
+    """At most ``limit`` of the numbers below ``count``; if there are more, a random choice in random order."""
     return rng.permutation(count)[:limit] if count > limit else np.arange(count)

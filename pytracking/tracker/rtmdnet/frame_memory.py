@@ -1,4 +1,4 @@
-"""What the online learner learns from: the features of the samples of recent frames."""
+"""Features of the samples of recent frames, for online learning."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from torch import Tensor
 
 @dataclass(slots=True)
 class DerivedColumns:
-    """What a learner has computed from the rows of a table, kept until the rows are overwritten.
+    """Values that a learner has computed from the rows of a table, kept until the rows are overwritten.
 
     Attributes:
-        known: the table consists of this many blocks of equal length; how many columns are known for each of them.
+        known: number of columns computed so far, for each of the equally long blocks of the table.
         values: (rows, columns).
     """
 
@@ -20,18 +20,18 @@ class DerivedColumns:
     values: Tensor | None = None
 
     def forget(self) -> None:
-        """Nothing is known any more."""
+        """Discards all values."""
         self.known, self.values = [0] * len(self.known), None
 
 
 @dataclass(frozen=True, slots=True)
 class SampleSet:
-    """Some rows of a larger table of features, without a copy of them.
+    """Some rows of a larger feature table, without copying them.
 
     Attributes:
         table: (rows, d).
-        rows: which rows belong to the set, int64 (n,), in the order in which they were stored.
-        derived: shared by all sets of rows of the table.
+        rows: indices of the set's rows, int64 (n,), in the order in which they were stored.
+        derived: shared by all sets of this table.
     """
 
     table: Tensor
@@ -48,21 +48,21 @@ class SampleSet:
 
     @property
     def width(self) -> int:
-        """Columns of the rows that :meth:`take` gives."""
+        """Number of columns that :meth:`take` returns."""
         return self.table.shape[1]
 
     def take(self, positions: Tensor, out: Tensor | None = None) -> Tensor:
-        """The features at some positions of the set, repeated ones included; ``out`` is memory for them."""
+        """Features at the given positions of the set, which may repeat; written to ``out`` if given."""
         return torch.index_select(self.table, 0, self.rows[positions], out=out)
 
 
 class FrameMemory:
-    """The samples of the last frames, the oldest frame forgotten first.
+    """Samples of the last ``frames`` frames.
 
-    Rows live in one table that is written round and round, so neither storing nor learning copies the memory.
+    The table is a ring buffer, so neither storing nor learning copies the whole memory.
 
     Args:
-        samples: the largest number of samples per frame.
+        samples: largest number of samples per frame.
     """
 
     def __init__(self, frames: int, samples: int) -> None:
@@ -77,10 +77,10 @@ class FrameMemory:
         return len(self._slots)
 
     def add(self, features: Tensor) -> None:
-        """Stores one frame's samples (n, d), n up to ``samples``."""
+        """Stores one frame's samples (n, d), n at most ``samples``."""
         count, dim = features.shape
         if count > self.samples:
-            raise ValueError(f"a frame may store {self.samples} samples, not {count}")
+            raise ValueError(f"got {count} samples, but a frame may store at most {self.samples}")
         if self._table is None:
             self._table = features.new_empty((self.frames * self.samples, dim))
         slot = self._stored % self.frames
@@ -90,7 +90,7 @@ class FrameMemory:
         self._stored += 1
 
     def last(self, frames: int | None = None) -> SampleSet:
-        """The samples of the last ``frames`` frames (of all by default), oldest first."""
+        """Samples of the last ``frames`` frames (default: all), oldest first."""
         if self._table is None:
             raise ValueError("the memory is empty: add a frame's samples first")
         slots = self._slots if frames is None else self._slots[-frames:]

@@ -1,8 +1,8 @@
-"""The layers that learn online: fc4, fc5 and fc6, with their gradients as factors.
+"""The layers that learn online, fc4, fc5 and fc6, with their gradients as factors.
 
-The gradient of a linear layer over a mini-batch of b rows is the product of two matrices with b rows, the derivatives
-of the loss by the layer's outputs and the layer's inputs. Both are kept apart here, because the step may change
-the b input rows (recursive least squares does) rather than the hundred times larger product.
+A linear layer's gradient over a mini-batch of b rows is the product of two matrices with b rows: the loss's derivatives
+with respect to the layer's outputs, and the layer's inputs. The factors are kept separate because a step may transform
+the b input rows (as recursive least squares does) instead of the hundred times larger product.
 """
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rls_ext.products import product
 
 @dataclass(frozen=True, slots=True)
 class LayerGradient:
-    """What one layer's gradient is made of.
+    """One layer's gradient in factors.
 
     Attributes:
         inputs: the layer's inputs, after dropout, (b, d).
         raw_inputs: the same before dropout.
-        outputs: derivative of the loss by the layer's outputs, (b, o); the weight's gradient is outputsᵀ inputs.
+        outputs: derivative of the loss with respect to the outputs, (b, o); the weight's gradient is outputsᵀ inputs.
     """
 
     inputs: Tensor
@@ -30,11 +30,11 @@ class LayerGradient:
 
 
 class ClassifierHead:
-    """The last three layers of the network: rectified linear layers with dropout before the second and third.
+    """The network's last three layers: linear with ReLU between them, and dropout before the second and third.
 
     Args:
-        layers: the network's own linear layers; they are trained in place.
-        dropout: probability that an input of the second or third layer is dropped in training.
+        layers: the linear layers, which are trained in place.
+        dropout: probability of dropping an input of the second or third layer during training.
     """
 
     def __init__(self, layers: list[nn.Linear], dropout: float, generator: torch.Generator | None = None) -> None:
@@ -43,7 +43,7 @@ class ClassifierHead:
         self.generator = generator
 
     def scores(self, features: Tensor) -> Tensor:
-        """Each sample's target logit (n,), without dropout."""
+        """Target logits (n,), without dropout."""
         return self.scores_of(self.first_outputs(features))
 
     @torch.no_grad()
@@ -53,7 +53,7 @@ class ClassifierHead:
 
     @torch.no_grad()
     def scores_of(self, hidden: Tensor) -> Tensor:
-        """The same as ``scores``, from the first layer's rectified outputs (n, o)."""
+        """Target logits (n,) from the first layer's rectified outputs (n, o)."""
         for layer in self.layers[1:-1]:
             hidden = torch.relu_(outputs_of(layer, hidden))
         return torch.addmv(self.layers[-1].bias[1], hidden, self.layers[-1].weight[1])
@@ -62,15 +62,15 @@ class ClassifierHead:
     def gradients(
         self, features: Tensor, labels: Tensor, known: Tensor | None = None
     ) -> tuple[list[LayerGradient], Tensor]:
-        """One pass forward and one backward.
+        """Runs one forward and one backward pass.
 
         Args:
             features: (b, d).
             labels: 1 for the target, 0 for the background, int64 (b,).
-            known: the first layer's rectified outputs, where they have been computed already.
+            known: the first layer's rectified outputs, if already computed.
 
         Returns:
-            The gradient of each layer, first layer first, and the mean cross entropy.
+            The layers' gradients in the order of the layers, and the mean cross entropy.
         """
         raw, kept, masks = [], [], []
         hidden = features

@@ -1,4 +1,4 @@
-"""Online learning of the last layers: three kinds of stages, mini-batches with hard negatives."""
+"""Online learning of the last layers in three kinds of stages, with mini-batches of hard negatives."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ from pytracking.tracker.rtmdnet.weight_backup import WeightBackup
 
 @dataclass(slots=True)
 class LearningReport:
-    """What a stage did: its last mini-batch's mean cross entropy, and its iterations (0 if it was rejected)."""
+    """A stage's result: mean cross entropy of its last mini-batch, and its iterations (0 if it was rejected)."""
 
-    loss: float
-    iterations: int
+    loss: float = float("nan")
+    iterations: int = 0
 
 
 @dataclass(slots=True)
 class Stage:
-    """One kind of learning: how long, how fast, by which rule, with which momentum."""
+    """Settings of one stage of learning."""
 
     name: str
     iterations: int
@@ -36,12 +36,12 @@ class Stage:
 
 
 class HeadLearner:
-    """Mini-batch gradient descent in an initial stage, in regular updates and in occasional ones.
+    """Mini-batch gradient descent in an initial stage, in regular updates and in occasional updates.
 
-    Initial and regular learning may follow another rule than occasional updates: see ``_regular_descent``.
+    Subclasses may override ``_regular_descent`` to change the rule of initial and regular learning.
 
     Args:
-        rng: source of the order in which samples are visited.
+        rng: determines the order in which samples are visited.
     """
 
     remedy = "Lower initial_rate, regular_rate and occasional_rate, or gradient_clip."
@@ -57,13 +57,13 @@ class HeadLearner:
         self._initial, self._regular, self._occasional = (Momentum(head.layers, params.momentum) for _ in range(3))
         if params.shared_momentum:
             self._occasional = self._regular
-        self._candidates: Tensor | None = None  # memory for a mini-batch's positives and the negatives offered
+        self._buffer: Tensor | None = None  # memory for a mini-batch's positives and candidate negatives
 
     def _regular_descent(self) -> PlainDescent:
         return self._plain
 
     def report(self) -> dict[str, float]:
-        """What the learner keeps of earlier mini-batches, under the names that all trackers' outputs use."""
+        """State of the learner, under the keys that all trackers' outputs use."""
         return {"rank": 0, "nbytes": 0, "error_bound": 0.0, "rejected": self.guard.rejected}
 
     def learn_initially(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
@@ -71,18 +71,18 @@ class HeadLearner:
         params = self.params
         stage = Stage("initial", params.initial_iterations, params.initial_rate, self._improved, self._initial)
         report = self._learn(positives, negatives, stage)
-        self._initial.reset()  # as large as all weights, and no longer needed
+        self._initial.reset()  # no longer needed, and as large as all weights
         return report
 
     def update_regularly(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
-        """Continues from the last regular update, whatever occasional updates did since."""
+        """Continues from the last regular update; discards later occasional updates if weights are backed up."""
         params = self.params
         self.backup.restore()
         stage = Stage("regular", params.update_iterations, params.regular_rate, self._improved, self._regular)
         return self._learn(positives, negatives, stage)
 
     def update_occasionally(self, positives: SampleSet, negatives: SampleSet) -> LearningReport:
-        """Adapts to the recent past after a failure; the next regular update discards it where backups are kept."""
+        """Adapts to recent frames after a failure; the next regular update discards this if weights are backed up."""
         params = self.params
         self.backup.save()
         stage = Stage("occasional", params.update_iterations, params.occasional_rate, self._plain, self._occasional)
@@ -90,39 +90,39 @@ class HeadLearner:
 
     def _learn(self, positives: SampleSet, negatives: SampleSet, stage: Stage) -> LearningReport:
         if not len(positives) or not len(negatives):
-            return LearningReport(loss=float("nan"), iterations=0)
+            return LearningReport()
         params, device = self.params, positives.table.device
         batch = params.batch_positives, max(params.mined_negatives, params.batch_negatives)
         positive_order, negative_order = self._visiting_order(
             (len(positives), len(negatives)), tuple(size * stage.iterations for size in batch)
         )
         rates = [stage.rate] * (len(self.head.layers) - 1) + [stage.rate * params.last_layer_rate]
-        loss, sound = torch.full((), float("nan")), True
+        loss, finite = torch.full((), float("nan")), True
         self.guard.begin_stage()
         positives, negatives = stage.descent.begin_stage(stage.momentum, [positives, negatives], stage.iterations)
         for chosen, offered in zip(positive_order.split(batch[0]), negative_order.split(batch[1]), strict=True):
             features, known = self.mini_batch(positives, chosen.to(device), negatives, offered.to(device))
             labels = (torch.arange(len(features), device=device) < len(chosen)).long()
             gradients, loss = self.head.gradients(features, labels, known)
-            sound = self.guard.is_sound(gradients, loss)
-            if not sound:
+            finite = self.guard.is_sound(gradients, loss)
+            if not finite:
                 break
             stage.descent.descend(gradients, rates)
         stage.descent.end_stage()
         fault = self.guard.find_fault()
-        if not sound or fault is not None:
+        if not finite or fault is not None:
             return self._reject(stage, fault)
         return LearningReport(loss=float(loss), iterations=stage.iterations)
 
     def _reject(self, stage: Stage, fault: str | None) -> LearningReport:
-        """Undoes the stage; its momentum starts from zero, because it would lead to the same failure again."""
+        """Undoes the stage and resets its momentum, which would lead to the same failure again."""
         self.guard.reject(stage.name, fault)
         stage.descent.abandon_stage()
         stage.momentum.reset()
-        return LearningReport(loss=float("nan"), iterations=0)
+        return LearningReport()
 
     def _visiting_order(self, counts: tuple[int, int], visits: tuple[int, ...]) -> list[Tensor]:
-        """Positions of the positives and the negatives for all mini-batches: each set shuffled, over and over."""
+        """Positions of positives and negatives for all mini-batches; each set is reshuffled once it is exhausted."""
         orders = [[self.rng.permutation(count)] for count in counts]
         for order, count, wanted in zip(orders, counts, visits, strict=True):
             order += [self.rng.permutation(count) for _ in range((wanted - 1) // count)]
@@ -131,13 +131,13 @@ class HeadLearner:
     def mini_batch(
         self, positives: SampleSet, chosen: Tensor, negatives: SampleSet, offered: Tensor
     ) -> tuple[Tensor, Tensor | None]:
-        """The chosen positives and, after them, the offered negatives that look most like the target.
+        """Joins the chosen positives and the hardest of the offered negatives, those that score highest.
 
         Returns:
-            Their features (b, d), and the first layer's outputs (b, o) if finding them gave these.
+            Their features (b, d), and the first layer's outputs (b, o) if they were computed to score the negatives.
         """
         count, most = len(chosen), self.params.batch_negatives
-        candidates = self._room_for(count + len(offered), negatives)
+        candidates = self._candidate_rows(count + len(offered), negatives)
         positives.take(chosen, candidates[:count])
         negatives.take(offered, candidates[count:])
         if len(offered) <= most:
@@ -147,9 +147,9 @@ class HeadLearner:
         taken = torch.cat([torch.arange(count, device=hardest.device), hardest + count])
         return candidates.index_select(0, taken), first_outputs.index_select(0, taken)
 
-    def _room_for(self, count: int, samples: SampleSet) -> Tensor:
-        """Memory for candidates: allocating it for every mini-batch takes longer than filling it."""
-        room, entries = self._candidates, count * samples.width
-        if room is None or room.numel() < entries or room.dtype != samples.table.dtype:
-            room = self._candidates = samples.table.new_empty(entries)
-        return room[:entries].view(count, samples.width)
+    def _candidate_rows(self, count: int, samples: SampleSet) -> Tensor:
+        """Reused memory (count, width): allocating it for every mini-batch takes longer than filling it."""
+        buffer, entries = self._buffer, count * samples.width
+        if buffer is None or buffer.numel() < entries or buffer.dtype != samples.table.dtype:
+            buffer = self._buffer = samples.table.new_empty(entries)
+        return buffer[:entries].view(count, samples.width)

@@ -1,4 +1,4 @@
-"""Loading an MDNet for tracking."""
+"""Loads an MDNet for tracking."""
 from __future__ import annotations
 
 from pathlib import Path

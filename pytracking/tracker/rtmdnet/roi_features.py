@@ -1,4 +1,4 @@
-"""Features of many boxes of one frame: the convolutions once per scene, then one sampling for all its boxes."""
+"""Features of many boxes of one frame: the convolutions run once per scene, then all its boxes are sampled together."""
 from __future__ import annotations
 
 import numpy as np
@@ -8,16 +8,17 @@ from torch import Tensor
 from ltr.models.tracking.mdnet import MDNet
 from pytracking.tracker.rtmdnet.scene import SceneGeometry, Scenes, crop_scenes, regions_in_scenes
 
-REGIONS_AT_ONCE = 512  # of 7 x 7 cells before pooling: 50 MiB with 512 channels, and as much for each step of sampling
+# Of 7 x 7 cells before pooling: 50 MiB with 512 channels, and as much again for each step of sampling.
+REGIONS_AT_ONCE = 512
 
 
 class RoIFeatures:
-    """Turns boxes into the rows that the classifier and the box regressor work on.
+    """Turns boxes into feature rows for the classifier and the box regressor.
 
     Args:
-        network: gives convolutions and RoI sampling; its last layers are not used here.
-        geometry: from boxes to regions of a scene.
-        scenes_per_batch: how many scenes of the replicas' size go through the convolutions at once; fewer larger ones.
+        network: provides convolutions and RoI sampling; its last layers are not used.
+        geometry: converts boxes to regions of a scene.
+        scenes_per_batch: number of replica-sized scenes per pass through the convolutions; fewer if they are larger.
     """
 
     def __init__(self, network: MDNet, geometry: SceneGeometry, scenes_per_batch: int) -> None:
@@ -34,7 +35,7 @@ class RoIFeatures:
     def extract(
         self, image: Tensor, scenes: Scenes, samples: np.ndarray, owner: np.ndarray, out: Tensor | None = None
     ) -> Tensor:
-        """Features (n, d) of samples (n, 4), each seen in the scene that ``owner`` (n,) names; ``out`` is for them."""
+        """Features (n, d) of samples (n, 4), written to ``out`` if given; ``owner`` (n,) holds scene numbers."""
         regions = regions_in_scenes(samples, owner, scenes, self.geometry)
         features = self.rows(len(samples)) if out is None else out
         for part in self._batches(scenes):
@@ -53,7 +54,7 @@ class RoIFeatures:
         return features
 
     def rows(self, count: int) -> Tensor:
-        """Memory (count, d) for features."""
+        """Uninitialised feature rows (count, d)."""
         return torch.empty((count, self.network.feature_size), device=self.device)
 
     def _batches(self, scenes: Scenes) -> list[np.ndarray]:

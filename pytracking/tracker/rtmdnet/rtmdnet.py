@@ -1,4 +1,4 @@
-"""The RT-MDNet tracker (Jung et al., 2018), composed of its parts."""
+"""The RT-MDNet tracker (Jung et al., 2018)."""
 from __future__ import annotations
 
 import copy
@@ -26,7 +26,7 @@ from pytracking.tracker.rtmdnet.network import load_mdnet
 from pytracking.tracker.rtmdnet.params import RtmdnetParams
 from pytracking.tracker.rtmdnet.roi_features import RoIFeatures
 from pytracking.tracker.rtmdnet.sampling import SampleDistribution, draw_around
-from pytracking.tracker.rtmdnet.scene import SceneGeometry, enclosing_box, keep_in_touch, scenes_of
+from pytracking.tracker.rtmdnet.scene import SceneGeometry, enclosing_box, ensure_visible, scenes_of
 from pytracking.utils.boxes import check_initial_box
 from pytracking.utils.device import select_device
 
@@ -34,9 +34,9 @@ FRAME_NEGATIVES = SampleDistribution(kind="uniform", translation=1.5, scale=1.2)
 
 
 class RtmdnetTracker(BaseTracker):
-    """Scores random boxes around the last target; learns regularly, and occasionally after a failure.
+    """Scores random boxes around the last target; learns regularly, and additionally after a failure.
 
-    The class of the online learner is what the family's trackers differ in.
+    The trackers of the family differ only in the class of their online learner.
     """
 
     learner_class: type[HeadLearner] = HeadLearner
@@ -55,7 +55,7 @@ class RtmdnetTracker(BaseTracker):
         self.features = RoIFeatures(self.network, self.geometry, self.params.scenes_per_batch)
 
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any]:
-        """Starts on ``info["init_bbox"]``; ``info["seed"]`` (default 0) fixes everything random."""
+        """Starts on ``info["init_bbox"]``; ``info["seed"]`` (default 0) makes the run reproducible."""
         started = time.perf_counter()
         seed = int(info.get("seed") or 0)
         self.start_randomness(seed)
@@ -69,12 +69,12 @@ class RtmdnetTracker(BaseTracker):
         return {"time": time.perf_counter() - started, "learner": self._describe("initial", report)}
 
     def start_randomness(self, seed: int) -> None:
-        """Everything random from here on derives from the seed."""
+        """Seeds all random choices from here on."""
         self.rng = np.random.default_rng(seed)  # samples and the order in which they are learnt
-        self.generator = torch.Generator().manual_seed(seed)  # dropout and the start of the last layer
+        self.generator = torch.Generator().manual_seed(seed)  # dropout and the initial last layer
 
     def new_head(self) -> ClassifierHead:
-        """The network's last layers, copied to be trained."""
+        """A trainable copy of the network's last layers."""
         if self.params.draw_last_layer:
             self.network.reset_branch(generator=self.generator)
         layers = self.network.layers
@@ -98,7 +98,7 @@ class RtmdnetTracker(BaseTracker):
         return report
 
     def _extract_together(self, image: Tensor, drawn: list[SceneSamples]) -> tuple[Tensor, list[Tensor]]:
-        """Features of all samples in one table (n, d), and the rows of the positives, negatives and box samples."""
+        """Features of all samples as one table (n, d), and the rows of the positives, negatives and box samples."""
         counts = [count for each in drawn for count in each.counts]
         table = self.features.rows(sum(counts))
         for each, out in zip(drawn, table.split([sum(each.counts) for each in drawn]), strict=True):
@@ -107,7 +107,7 @@ class RtmdnetTracker(BaseTracker):
         return table, [torch.cat(rows[kind::3]) for kind in range(3)]
 
     def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Finds the target, then learns from the frame if it was found."""
+        """Finds the target, stores the frame's samples if it was found, and updates the classifier when due."""
         self.frame_number += 1
         tensor = self.features.image(image)
         score, found, box = self._find(tensor, image.shape[:2])
@@ -122,7 +122,7 @@ class RtmdnetTracker(BaseTracker):
         }
 
     def _find(self, image: Tensor, image_size: tuple[int, int]) -> tuple[float, bool, np.ndarray]:
-        """Score of the target, whether it was found, and its box, corrected by the regression where it was."""
+        """Returns the target's score, whether it was found, and its box, which is regressed if it was found."""
         params = self.params
         around = SampleDistribution(
             kind="gaussian", translation=self.translation, scale=params.search_scale, inside=True
@@ -141,8 +141,8 @@ class RtmdnetTracker(BaseTracker):
     def _features_of(
         self, image: Tensor, samples: np.ndarray, enclosed: np.ndarray, image_size: tuple[int, int]
     ) -> Tensor:
-        """Features of the samples in the scene around those of ``enclosed``."""
-        box = keep_in_touch(enclosing_box(enclosed, self.params.padding), image_size)
+        """Features of the samples in the scene that encloses the samples ``enclosed``."""
+        box = ensure_visible(enclosing_box(enclosed, self.params.padding), image_size)
         scene = scenes_of(box, self.target[2:], self.geometry)
         return self.features.extract(image, scene, samples, np.zeros(len(samples), dtype=np.int64))
 
@@ -173,7 +173,7 @@ class RtmdnetTracker(BaseTracker):
         return "none", None
 
     def _describe(self, kind: str, report: LearningReport | None) -> dict[str, Any]:
-        """The output's ``learner``: the keys of every tracker of this package, and the kind of update."""
-        done = LearningReport(loss=None, iterations=0) if report is None else report
+        """The output's ``learner``: the keys that all trackers report, and the kind of update."""
+        done = LearningReport(loss=None) if report is None else report
         state = {"updated": done.iterations > 0, "num_iter": done.iterations, "loss": done.loss, "kind": kind}
         return state | self.learner.report()

@@ -1,7 +1,7 @@
-"""Random boxes around the target: where to look for it, and what to learn from.
+"""Random boxes around the target, for the search and for learning.
 
-All boxes are drawn at once with array operations. The random numbers come from the generator the caller passes, in a
-fixed order (aspect, then position, then size), so one seed gives one set of boxes.
+All boxes are drawn at once with array operations. Random numbers are drawn from the caller's generator in a fixed order
+(aspect, position, size), so a seed determines the boxes.
 """
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 from ltr.overlap import overlap
 from pytracking.utils.boxes import from_cxcywh, to_cxcywh
 
-SMALLEST_SIDE = 5.0  # px; also the margin that the largest sample leaves to the image's size
-PROPOSAL_FACTORS = (2, 4, 8)  # proposals per missing sample in the successive rounds of rejection sampling
+SMALLEST_SIDE = 5.0  # px; the largest sides are also this much smaller than the image's
+PROPOSAL_FACTORS = (2, 4, 8)  # proposals per missing sample in each round of rejection sampling
 
 Range = tuple[float, float]
 
 
 class RandomSource(Protocol):
-    """The part of ``numpy.random.Generator`` used here, which the older ``RandomState`` has, too."""
+    """The part of ``numpy.random.Generator`` used here, which the older ``RandomState`` also has."""
 
     def random(self, size: tuple[int, ...]) -> np.ndarray: ...
 
@@ -34,7 +34,7 @@ class SampleDistribution:
     """How boxes scatter around a given box.
 
     Attributes:
-        kind: ``gaussian`` (standard deviation half the range, cut at the range) or ``uniform`` around the box, or
+        kind: ``gaussian`` (standard deviation half the range, clipped to the range) or ``uniform`` around the box, or
             ``whole``: centres on a regular grid over the image.
         translation: range of the centre, in units of the box's mean side.
         scale: range of the size: a factor between 1/scale and scale, the same for both sides.
@@ -55,7 +55,7 @@ class SampleDistribution:
             image_size: (height, width) of the image.
 
         Returns:
-            Boxes (m, count, 4), with sides of at least 5 px and at most the image's minus 5 px.
+            Boxes (m, count, 4) with sides between 5 px and the image's side minus 5 px.
         """
         extent = np.array(image_size[::-1], dtype=np.float64)  # width, height
         centre, size = np.split(to_cxcywh(boxes)[:, None], 2, axis=-1)  # (m, 1, 2) each
@@ -68,14 +68,13 @@ class SampleDistribution:
             centre = self._grid(rng, boxes, count, extent)
         else:
             centre = centre + self.translation * mean_side * self._unit_noise(rng, (*shape, 2))
-        spread = "uniform" if self.kind == "whole" else self.kind
-        size = size * self.scale ** self._unit_noise(rng, (*shape, 1), spread)
+        size = size * self.scale ** self._unit_noise(rng, (*shape, 1))
         size = np.clip(size, SMALLEST_SIDE, np.maximum(extent - SMALLEST_SIDE, SMALLEST_SIDE))
         centre = np.clip(centre, size / 2, extent - size / 2 - 1) if self.inside else np.clip(centre, 0, extent)
         return from_cxcywh(np.concatenate(np.broadcast_arrays(centre, size), axis=-1))
 
-    def _unit_noise(self, rng: RandomSource, shape: tuple[int, ...], kind: str | None = None) -> np.ndarray:
-        if (kind or self.kind) == "gaussian":
+    def _unit_noise(self, rng: RandomSource, shape: tuple[int, ...]) -> np.ndarray:
+        if self.kind == "gaussian":
             return np.clip(0.5 * rng.standard_normal(shape), -1, 1)
         return 2 * rng.random(shape) - 1
 
@@ -116,16 +115,15 @@ def draw_around_each(
     overlap_range: Range | None = None,
     area_range: Range | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """``count`` boxes around each of ``boxes`` (m, 4), by rejection where a range is given.
+    """Draws ``count`` boxes around each of ``boxes`` (m, 4), by rejection sampling if a range is given.
 
     Args:
-        overlap_range: accepted intersection over union with the box drawn around.
-        area_range: accepted area, in units of the area of the box drawn around.
+        overlap_range: accepted intersection over union with the given box.
+        area_range: accepted area, in units of the given box's area.
 
     Returns:
-        The samples (n, 4), those of the first box first, and for each the index of its box (n,). Fewer than
-        ``count`` per box where the ranges rejected nearly all proposals, e.g. no background around a target that
-        fills the image.
+        The samples (n, 4), sorted by box, and the index of each sample's box (n,). There are fewer than ``count`` per
+        box if nearly all proposals were rejected, e.g. negatives of a target that fills the image.
     """
     boxes = np.asarray(boxes, dtype=np.float64)
     if overlap_range is None and area_range is None:
@@ -138,7 +136,7 @@ def draw_around_each(
         if not short.size:
             break
         proposals = distribution.propose(rng, boxes[short], factor * int(missing[short].max()), image_size)
-        accepted = _within_ranges(proposals, boxes[short, None], overlap_range, area_range)
+        accepted = within_ranges(proposals, boxes[short, None], overlap_range, area_range)
         accepted &= np.cumsum(accepted, axis=1) <= missing[short, None]
         samples.append(proposals[accepted])
         owners.append(short[np.nonzero(accepted)[0]])
@@ -148,9 +146,10 @@ def draw_around_each(
     return np.concatenate(samples)[order], owner[order]
 
 
-def _within_ranges(
+def within_ranges(
     samples: np.ndarray, boxes: np.ndarray, overlap_range: Range | None, area_range: Range | None
 ) -> np.ndarray:
+    """Whether each sample's overlap with its box, and its area in units of the box's, lie within the ranges."""
     accepted = np.ones(samples.shape[:-1], dtype=bool)
     if overlap_range is not None:
         iou = overlap(samples, boxes)

@@ -11,19 +11,19 @@ class WeightBackup:
     """Algorithm 1, lines 7 and 9.
 
     Args:
-        mode: ``copy`` is the algorithm. ``alias`` is the released code: restoring makes the backup itself the live
-            weights, so from the second failure on the backup follows every change and restoring does nothing.
-            ``none`` keeps nothing.
+        mode: ``copy`` follows the algorithm. ``alias`` follows the released code: restoring makes the backup itself the
+            live weights, so from the second failure on the backup changes with them and restoring does nothing.
+            ``none`` keeps no backup.
     """
 
     def __init__(self, layers: list[nn.Linear], mode: Literal["none", "copy", "alias"]) -> None:
         self.layers = layers
         self.mode = mode
         self.held = False
-        self.saved: list[Tensor] = []  # weight, bias, weight, bias, ... of the last backup
+        self.saved: list[Tensor] = []  # the last backup: weight, bias, weight, bias, ...
 
     def save(self) -> None:
-        """Copies the present weights, unless a copy is held already."""
+        """Copies the current weights, unless a copy is already held."""
         if self.mode == "none" or self.held:
             return
         if not self.saved:

@@ -1,4 +1,4 @@
-"""Learning that overlaps with the next frame: nothing may depend on whether it does."""
+"""Learning in the background while the next frame is processed: it must not change any output."""
 import copy
 import pickle
 import threading
@@ -28,7 +28,7 @@ def with_engine(network):
 
 @pytest.fixture
 def torch_threads():
-    """Torch has one thread, as a tracker wants it, in a test."""
+    """Sets torch to one thread, as the tracker would, for a test."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -39,8 +39,8 @@ def make(network, threads: int, **options) -> DimpTracker:
     return RLSDimpTracker(RLSDimpParams(**OPTIONS, **options, cpu_threads=threads), network)
 
 
-class Slow:
-    """A learner that first waits until it may go on; knows on which threads it learnt."""
+class SlowLearner:
+    """Makes a tracker's learner wait for `go`, and records the threads that it runs in."""
 
     def __init__(self, tracker: DimpTracker) -> None:
         self.go, self.threads = threading.Event(), []
@@ -65,11 +65,11 @@ def test_boxes_and_outputs_are_the_same(with_engine, frames, torch_threads, bloc
     assert any(learner["updated"] for _, _, learner in runs[0])
 
 
-def test_a_frame_is_answered_before_it_is_learnt(with_engine, frames, torch_threads):
+def test_output_is_returned_before_the_update_ends(with_engine, frames, torch_threads):
     tracker = make(with_engine, 2)
     tracker.initialize(frames[0], FIRST)
-    slow, before = Slow(tracker), tracker.filters
-    outputs = [tracker.track(frame) for frame in frames[1:4]]  # the third is learnt
+    slow, before = SlowLearner(tracker), tracker.filters
+    outputs = [tracker.track(frame) for frame in frames[1:4]]  # an update follows the third
     assert [type(output["learner"]) is dict for output in outputs] == [True, True, False]
     slow.go.set()
     assert outputs[-1]["learner"]["updated"] and outputs[-1]["learner"]["rank"] == 1
@@ -78,10 +78,10 @@ def test_a_frame_is_answered_before_it_is_learnt(with_engine, frames, torch_thre
     assert pickle.loads(pickle.dumps(outputs[-1]["learner"])) == dict(outputs[-1]["learner"])
 
 
-def test_the_next_scores_wait_for_it(with_engine, frames, torch_threads):
+def test_the_next_scores_wait_for_the_update(with_engine, frames, torch_threads):
     tracker = make(with_engine, 2)
     tracker.initialize(frames[0], FIRST)
-    slow = Slow(tracker)
+    slow = SlowLearner(tracker)
     for frame in frames[1:4]:
         tracker.track(frame)
     later = threading.Thread(target=tracker.track, args=(frames[4],))
@@ -93,7 +93,7 @@ def test_the_next_scores_wait_for_it(with_engine, frames, torch_threads):
     assert not later.is_alive()
 
 
-def test_an_error_surfaces_with_the_next_frame(with_engine, frames, torch_threads):
+def test_an_error_is_raised_at_the_next_frame(with_engine, frames, torch_threads):
     tracker = make(with_engine, 2)
     tracker.initialize(frames[0], FIRST)
 
@@ -107,11 +107,11 @@ def test_an_error_surfaces_with_the_next_frame(with_engine, frames, torch_thread
         tracker.track(frames[4])
     with pytest.raises(ArithmeticError, match="learning failed"):
         output["learner"]["loss"]
-    tracker.initialize(frames[0], FIRST)  # said once; a new target can be followed
+    tracker.initialize(frames[0], FIRST)  # the error is raised only once; a new target can be tracked
 
 
-def test_where_torch_has_other_threads_nothing_is_left_running(with_engine, frames):
-    """Their number is one for the whole program: it cannot be changed back while something computes."""
+def test_nothing_is_left_running_if_torch_has_other_threads(with_engine, frames):
+    """Torch's number of threads is global: it cannot be restored while an update runs."""
     tracker = make(with_engine, 2)
     before = torch.get_num_threads()
     try:
@@ -137,10 +137,10 @@ def test_where_torch_has_other_threads_nothing_is_left_running(with_engine, fram
         torch.set_num_threads(before)
 
 
-def test_one_thread_learns_at_once(with_engine, frames, torch_threads):
+def test_with_one_thread_learning_is_not_in_the_background(with_engine, frames, torch_threads):
     tracker = make(with_engine, 1)
     tracker.initialize(frames[0], FIRST)
-    slow = Slow(tracker)
+    slow = SlowLearner(tracker)
     slow.go.set()
     for frame in frames[1:4]:
         assert type(tracker.track(frame)["learner"]) is dict

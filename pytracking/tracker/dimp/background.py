@@ -1,4 +1,7 @@
-"""Learning from one frame while the next is read, cut out and seen by the network: the filter is needed only then."""
+"""Learning in the background: the filter is updated while the next frame is read, cropped and run through the network.
+
+Only the classification of that frame needs the new filter.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
@@ -9,7 +12,7 @@ from torch import Tensor
 
 
 class Report(Mapping[str, Any]):
-    """What a task returned; who reads it waits for the task's end."""
+    """A task's result as a mapping; reading it waits for the task."""
 
     def __init__(self, task: Future) -> None:
         self._task = task
@@ -27,11 +30,11 @@ class Report(Mapping[str, Any]):
         return repr(dict(self))
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
-        return dict, (dict(self),)  # copies and other processes get what is in it
+        return dict, (dict(self),)  # copied and pickled as a plain dict
 
 
-class LearnsBeside:
-    """A tracker's filter, which may still be learnt, on a thread of its own, when the next frame comes."""
+class BackgroundLearning:
+    """Mixin that updates a tracker's filter in a separate thread."""
 
     _filters: Tensor
     _pool: ThreadPoolExecutor | None = None
@@ -39,7 +42,7 @@ class LearnsBeside:
 
     @property
     def filters(self) -> Tensor:
-        """(1, C, k, k), with everything learnt so far."""
+        """(1, C, k, k), after all updates started so far."""
         self.settle()
         return self._filters
 
@@ -48,8 +51,8 @@ class LearnsBeside:
         self.settle()
         self._filters = filters
 
-    def start_beside(self, update: Callable[[], dict[str, Any]]) -> Report:
-        """Starts an update that sets ``_filters``, after the last one; what it returns is there when it is read."""
+    def start_in_background(self, update: Callable[[], dict[str, Any]]) -> Report:
+        """Starts ``update``, which sets ``_filters``, once the previous update is done; returns its future result."""
         self.settle()
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, thread_name_prefix="learning")
@@ -57,7 +60,7 @@ class LearnsBeside:
         return Report(self._task)
 
     def settle(self) -> None:
-        """Waits until nothing is left to learn; raises what went wrong there, once."""
+        """Waits for the running update; raises its error, but only once."""
         task, self._task = self._task, None
         if task is not None:
             task.result()
