@@ -83,8 +83,8 @@ def page_pictures(page: Page, sequence: str, frames: int) -> None:
     page.click("#start")
     until(page, "state.run?.count > 1 && state.phase === 'idle'")
     take(page, "comparison", full_page=True)
-    partings = page.evaluate("trackingPage.state.run.partings()")
-    longest = max(partings, key=lambda span: span[1] - span[0]) if partings else [frames, frames]
+    disagreements = page.evaluate("trackingPage.state.run.disagreements()")
+    longest = max(disagreements, key=lambda span: span[1] - span[0]) if disagreements else [frames, frames]
     look_at(page, sum(longest) // 2)
     page.click("#modes [data-mode=overlay]")
     take(page, "scrub")

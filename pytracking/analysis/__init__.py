@@ -1,4 +1,4 @@
-"""Scores of result files: metrics as pure functions on arrays, evaluator rules, tables and plots on top of them."""
+"""Scores result files: metrics as pure functions on arrays, evaluator rules, and tables and plots built on them."""
 from pytracking.analysis.frames import FrameErrors, frame_errors
 from pytracking.analysis.rules import RULES, EvaluatorRule, get_rule
 from pytracking.analysis.scores import SequenceScores, Summary, score_frames, score_sequence, summarise

@@ -1,4 +1,4 @@
-"""Scoring without the frames: a folder of annotations alone, as the evaluation toolkits ship them."""
+"""Scores without frames: reads a folder of annotations such as the evaluation toolkits ship."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -10,7 +10,7 @@ LAYOUT = "expected <sequence>.txt (one box per line) and, where targets disappea
 
 
 def load_annotations(folder: Path, dataset: str) -> SequenceList:
-    """Sequences that can be scored but not tracked, as their frames are not here.
+    """Returns sequences that can be scored but not tracked, because their frames are missing.
 
     The folder has ``<sequence>.txt`` with one box per line and, where targets disappear, ``absent/<sequence>.txt``.
     """

@@ -1,4 +1,4 @@
-"""Scores of all runs of all trackers on a dataset, from result files: in parallel, with a cache, with a bar."""
+"""Scores the result files of all trackers and runs on a dataset: in parallel, cached, with a progress bar."""
 from __future__ import annotations
 
 import os
@@ -22,11 +22,11 @@ from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
 from pytracking.utils.names import shortened
 
-FILES_PER_TASK = 40  # result files that a worker scores before it reports; starting one for fewer takes longer
+FILES_PER_TASK = 40  # result files per worker task; for fewer, starting a worker takes longer than scoring
 
 
 class MissingResultsError(UserError, FileNotFoundError):
-    """Result files that are not there; the message names them."""
+    """Result files are missing; the message names them."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class TrackerScores:
 
     name: str
     runs: tuple[Path, ...]
-    scores: tuple[SequenceScores, ...]  # one per sequence; their leading axis is the run
-    seconds: np.ndarray  # (runs, sequences) time inside the tracker; NaN where no times were written
+    scores: tuple[SequenceScores, ...]  # one per sequence; the leading axis of each is the run
+    seconds: np.ndarray  # (runs, sequences) time spent in the tracker; NaN where no times were recorded
     lengths: np.ndarray  # (sequences,) frames
 
     def select(self, places: list[int]) -> TrackerScores:
-        """These sequences alone."""
+        """Keeps the sequences at these places."""
         return replace(
             self,
             scores=tuple(self.scores[place] for place in places),
@@ -50,7 +50,7 @@ class TrackerScores:
 
     @property
     def frames_per_second(self) -> float:
-        """Frames over seconds of everything that was timed; NaN if nothing was."""
+        """Speed over all timed sequences; NaN if none was timed."""
         timed = ~np.isnan(self.seconds)
         frames = (timed * self.lengths).sum()
         return float(frames / self.seconds[timed].sum()) if frames else float("nan")
@@ -63,35 +63,35 @@ class Evaluation:
     rule: EvaluatorRule
     sequences: tuple[Sequence, ...]
     trackers: tuple[TrackerScores, ...]
-    left_out: tuple[str, ...] = ()  # sequences without results of some tracker, where that was allowed
+    left_out: tuple[str, ...] = ()  # sequences skipped because some tracker has no result for them
 
     @property
     def names(self) -> list[str]:
-        """Names of the sequences, in order."""
+        """Sequence names, in order."""
         return [sequence.name for sequence in self.sequences]
 
     def tracker(self, name: str) -> TrackerScores:
-        """A tracker by its displayed name."""
+        """Returns the tracker with this display name."""
         for tracker in self.trackers:
             if tracker.name == name:
                 return tracker
         raise UserError(f"no tracker '{name}'; there are: {', '.join(tracker.name for tracker in self.trackers)}")
 
     def select(self, keep: Callable[[Sequence], bool]) -> Evaluation:
-        """The sequences that ``keep`` accepts."""
-        places = [place for place, sequence in enumerate(self.sequences) if keep(sequence)]
+        """Keeps the sequences that ``keep`` accepts."""
+        indices = [index for index, sequence in enumerate(self.sequences) if keep(sequence)]
         return replace(
             self,
-            sequences=tuple(self.sequences[place] for place in places),
-            trackers=tuple(tracker.select(places) for tracker in self.trackers),
+            sequences=tuple(self.sequences[index] for index in indices),
+            trackers=tuple(tracker.select(indices) for tracker in self.trackers),
         )
 
     def summary(self, tracker: TrackerScores) -> Summary:
-        """The numbers of a table row, one per run."""
+        """Returns the numbers of a tracker's table row, one per run."""
         return summarise(tracker.scores, self.rule)
 
     def sequence_scores(self, tracker: TrackerScores, measure: str = "auc") -> np.ndarray:
-        """One measure of each run on each sequence: (runs, sequences)."""
+        """Returns one measure for each run and sequence: (runs, sequences)."""
         return np.stack([getattr(summarise([score], self.rule), measure) for score in tracker.scores], axis=1)
 
 
@@ -110,28 +110,28 @@ def evaluate(
     """Scores result files.
 
     Args:
-        trackers: trackers or result sets; the same display name makes one row (see ``merge``).
-        sequences: with a true box for every frame.
-        merge: False makes a row of each run.
-        missing: "error", or "skip" to leave out sequences that some run has no result of.
-        lengths: "error" refuses a file with rows too few or too many; "rule" lets the evaluator's rule pad or cut it.
-        workers: processes; None takes the machine's cores.
+        trackers: trackers or result sets; those with the same display name share a row (see ``merge``).
+        sequences: annotated in every frame.
+        merge: False gives each run its own row.
+        missing: "error", or "skip" to leave out sequences for which some run has no result.
+        lengths: "error" rejects files with too few or too many rows; "rule" lets the evaluator's rule pad or cut them.
+        workers: number of processes; None uses all cores.
         cache: keep scores in the user's cache folder, keyed by content.
 
     Raises:
-        MissingResultsError: naming the files that are not there.
-        ResultFileError: naming file and line of a result that cannot be trusted.
+        MissingResultsError: result files are missing; names them.
+        ResultFileError: a result file is invalid; names the file and line.
     """
     rule, rows, sequences = get_rule(rule), as_result_sets(trackers, merge=merge), list(sequences)
     _check_arguments(rows, sequences, missing, lengths)
     kept, left_out = _split_missing(rows, sequences, missing)
     store = ScoreCache(env_settings().cache_path / "scores" if cache else None)
     jobs = [Job.of(sequence, rule, lengths) for sequence in kept]
-    found = _lookup(jobs, rows, store, progress)
-    todo = [(place, run) for (place, run), row in found.items() if row is None]
-    for (place, run), key, row in _compute(jobs, todo, workers, progress):
-        store.put(run.path, key, row)
-        found[place, run] = row
+    found = _cached_scores(jobs, rows, store, progress)
+    todo = [(index, run) for (index, run), numbers in found.items() if numbers is None]
+    for (index, run), key, numbers in _compute(jobs, todo, workers, progress):
+        store.put(run.path, key, numbers)
+        found[index, run] = numbers
     store.save()
     scores = tuple(_assemble(row, jobs, found) for row in rows)
     return Evaluation(rule, tuple(kept), scores, tuple(left_out))
@@ -144,11 +144,11 @@ def _check_arguments(rows: list[ResultSet], sequences: list[Sequence], missing: 
         raise UserError(f"lengths: 'error' or 'rule', not {lengths!r}")
     if not rows or not sequences:
         raise UserError("nothing to evaluate: no trackers or no sequences were given")
-    secret = [s.name for s in sequences if len(s.ground_truth_rect) != len(s.frames)]
-    if secret:
+    hidden = [s.name for s in sequences if len(s.ground_truth_rect) != len(s.frames)]
+    if hidden:
         raise UserError(
-            f"{len(secret)} sequences have a public box for the first frame only ({', '.join(secret[:3])} ...): "
-            "their scores come from the benchmark's server; `pytracking pack` makes the submission"
+            f"{len(hidden)} sequences have a public box for the first frame only ({', '.join(hidden[:3])} ...); "
+            "the benchmark's server scores them: create a submission with `pytracking pack`"
         )
 
 
@@ -162,24 +162,24 @@ def _split_missing(
         (left_out if absent else kept).append(sequence.name if absent else sequence)
     if files and (missing == "error" or not kept):
         shown = "\n  ".join(shortened(files))
-        remedy = "run the trackers on them, or leave these sequences out (missing='skip', --missing skip)"
+        remedy = "run the trackers on these sequences, or leave them out (missing='skip', --missing skip)"
         raise MissingResultsError(f"{len(files)} result files are missing:\n  {shown}\n{remedy}")
     return kept, left_out
 
 
-def _lookup(
+def _cached_scores(
     jobs: list[Job], rows: list[ResultSet], store: ScoreCache, progress: bool
 ) -> dict[tuple[int, Run], np.ndarray | None]:
-    """Cached rows by sequence and run, None where there is none; reads and digests every file."""
+    """Looks up every (sequence index, run); None where the cache has no scores. Reads and hashes every file."""
     runs = list(dict.fromkeys(run for row in rows for run in row.runs))
     found = {}
     with (
         tqdm(total=len(jobs) * len(runs), desc="reading", unit="file", disable=not progress, leave=False) as bar,
-        ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,  # reading and digesting let go of the interpreter
+        ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,  # reading and hashing release the GIL
     ):
-        for place, keys in enumerate(pool.map(lambda job: _keys(job, runs), jobs)):
+        for index, keys in enumerate(pool.map(lambda job: _keys(job, runs), jobs)):
             for run, key in zip(runs, keys, strict=True):
-                found[place, run] = store.get(run.path, key)
+                found[index, run] = store.get(run.path, key)
             bar.update(len(runs))
     return found
 
@@ -190,9 +190,9 @@ def _keys(job: Job, runs: list[Run]) -> list[bytes]:
 
 
 def _compute(jobs: list[Job], todo: list[tuple[int, Run]], workers: int | None, progress: bool):
-    """Yields ``(place, run), key, row`` of everything that is not in the cache."""
+    """Scores the files in ``todo``; yields ``(index, run), key, numbers`` for each."""
     parts = [todo[start : start + FILES_PER_TASK] for start in range(0, len(todo), FILES_PER_TASK)]
-    tasks = [({place: jobs[place] for place, _ in part}, part) for part in parts]
+    tasks = [({index: jobs[index] for index, _ in part}, part) for part in parts]
     workers = min(workers or os.cpu_count() or 1, len(tasks))
     with (
         tqdm(total=len(todo), desc="scoring", unit="file", disable=not progress or not todo, leave=False) as bar,
@@ -205,8 +205,8 @@ def _compute(jobs: list[Job], todo: list[tuple[int, Run]], workers: int | None, 
 
 def _assemble(row: ResultSet, jobs: list[Job], found: dict[tuple[int, Run], np.ndarray]) -> TrackerScores:
     scores, seconds = [], []
-    for place, job in enumerate(jobs):
-        table = np.stack([found[place, run] for run in row.runs])  # (runs, numbers)
+    for index, job in enumerate(jobs):
+        table = np.stack([found[index, run] for run in row.runs])  # (runs, numbers)
         k, p = len(job.rule.overlap_thresholds), len(job.rule.pixel_thresholds)
         success, precision, normalised, tail = np.split(table, [k, k + p, k + 2 * p], axis=1)
         scores.append(SequenceScores(success, precision, normalised, tail[:, 0], int(tail[0, 1]), int(tail[0, 2])))

@@ -1,4 +1,4 @@
-"""From boxes to the errors of each frame, under an evaluator's rule."""
+"""Computes the errors of each frame from its boxes, under an evaluator's rule."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from pytracking.analysis.rules import DEFAULT_RULE, EvaluatorRule, get_rule
 
 @dataclass(frozen=True)
 class FrameErrors:
-    """Errors of every frame that the rule looks at; leading axes are runs."""
+    """Errors of every frame that the rule considers; leading axes are runs."""
 
     overlap: np.ndarray  # (..., n)
     centre: np.ndarray  # (..., n) pixels
-    centre_normalised: np.ndarray  # (..., n) over the target's size
+    centre_normalised: np.ndarray  # (..., n) relative to the target's size
     valid: np.ndarray  # (n,) bool: the frame has a usable true box
 
 
@@ -30,17 +30,17 @@ def frame_errors(
     image_size: tuple[float, float] | None = None,
     cover: ArrayLike | None = None,
 ) -> FrameErrors:
-    """Overlap and centre errors of each frame, as the evaluator counts them.
+    """Returns the overlap and centre errors of each frame, as the evaluator counts them.
 
     Args:
         prediction: boxes (..., m, 4); leading axes are runs.
         ground_truth: boxes (n, 4); NaN where the target is absent or not annotated.
-        visible: (n,) whether the target can be seen, where the dataset says so.
-        image_size: (width, height), for the rules that clip boxes to the image.
-        cover: (n,) how much of the target can be seen (GOT-10k), 0 = nothing.
+        visible: (n,) whether the target is visible, if the dataset has such flags.
+        image_size: (width, height), for rules that clip boxes to the image.
+        cover: (n,) how much of the target is visible (GOT-10k), 0 = nothing.
 
     Raises:
-        UserError: if lengths do not fit and the rule does not say what to do, or a prediction is NaN or negative.
+        UserError: if lengths differ in a way the rule does not handle, or if a prediction is NaN or has negative size.
     """
     rule = get_rule(rule)
     truth = metrics.as_boxes(ground_truth, "ground_truth")  # (n, 4)
@@ -72,14 +72,14 @@ def frame_errors(
 
 
 def valid_frames(ground_truth: np.ndarray, rule: EvaluatorRule, visible: np.ndarray | None = None) -> np.ndarray:
-    """Which frames have a true box that the evaluator accepts: (n, 4) -> (n,) bool."""
+    """Returns which frames have a true box that the evaluator accepts: (n, 4) -> (n,) bool."""
     needed = {"any": ground_truth[:, :0], "sized": ground_truth[:, 2:], "positive": ground_truth}[rule.usable_box]
     valid = np.isfinite(ground_truth).all(axis=1) & (needed > 0).all(axis=1)
     return valid if visible is None or not rule.use_visibility else valid & visible
 
 
 def repair_prediction(prediction: ArrayLike, ground_truth: np.ndarray, rule: EvaluatorRule) -> np.ndarray:
-    """Predictions with the evaluator's repairs: empty boxes, the length, the first frame."""
+    """Applies the evaluator's repairs to predictions: empty boxes, the length, the first frame."""
     boxes = metrics.as_boxes(prediction, "prediction")
     if boxes.ndim < 2:
         raise UserError(f"prediction: expected boxes (..., n, 4), got an array of shape {boxes.shape}")
@@ -97,8 +97,8 @@ def repair_prediction(prediction: ArrayLike, ground_truth: np.ndarray, rule: Eva
 
 
 def repeat_empty_boxes(boxes: np.ndarray, replaceable: np.ndarray) -> np.ndarray:
-    """Replaces boxes without area (or NaN) by the box before them, in frames >= 1 that are ``replaceable`` (n,)."""
-    empty = ~(boxes[..., 2:] > 0).all(axis=-1)  # (..., m); NaN compares as not positive
+    """Replaces empty and NaN boxes by the box before them, in frames >= 1 that are ``replaceable`` (n,)."""
+    empty = ~(boxes[..., 2:] > 0).all(axis=-1)  # (..., m); true for NaN
     if not empty.any():
         return boxes
     frames = boxes.shape[-2]
@@ -110,7 +110,7 @@ def repeat_empty_boxes(boxes: np.ndarray, replaceable: np.ndarray) -> np.ndarray
 
 
 def clip_boxes(boxes: np.ndarray, image_size: tuple[float, float]) -> np.ndarray:
-    """Boxes cut to an image of (width, height), as GOT-10k's evaluator cuts them."""
+    """Clips boxes to an image of (width, height) as GOT-10k's evaluator does."""
     limit = np.asarray(image_size, np.float64)
     corner = np.clip(boxes[..., :2], 0.0, limit)
     return np.concatenate([corner, np.clip(boxes[..., 2:], 0.0, limit - corner)], axis=-1)

@@ -1,9 +1,9 @@
-"""OxUvA's measures of long-term tracking: whether the target is present, and where.
+"""OxUvA's measures of long-term tracking: is the target present, and where?
 
-The labels are sparse: one in 30 frames or so says "absent", or "present" and where. TPR is the fraction of present
-labels that were reported present with an overlap of at least one half, TNR the fraction of absent labels that were
-reported absent, GM their geometric mean. A tracker that always answers "present" has TNR = 0 and GM = 0; MaxGM asks
-what it could reach by answering "absent" at random with probability p (Valmadre et al., ECCV 2018).
+The labels are sparse: about one frame in 30 is labelled "absent", or "present" with a box. TPR is the fraction of
+present labels reported present with an overlap of at least one half, TNR the fraction of absent labels reported absent,
+GM their geometric mean. A tracker that always answers "present" has TNR = 0 and GM = 0; MaxGM is the best GM it could
+reach by answering "absent" at random with probability p (Valmadre et al., ECCV 2018).
 """
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ltr.errors import UserError
 from pytracking.analysis import metrics
 from pytracking.analysis.frames import clip_boxes
 
-LOCATED = 0.5  # least overlap at which a target counts as found
+LOCATED = 0.5  # minimum overlap for a target to count as found
 
 
 @dataclass(frozen=True)
 class PresenceCounts:
-    """Labels of one or more tracks, counted."""
+    """Label counts of one or more tracks."""
 
-    found: int  # present, reported present, and located
+    found: int  # present, reported present and located
     present: int
-    reported_absent: int  # absent, and reported so
+    reported_absent: int  # absent and reported absent
     absent: int
 
     def __add__(self, other: PresenceCounts) -> PresenceCounts:
@@ -35,22 +35,22 @@ class PresenceCounts:
 
     @property
     def tpr(self) -> float:
-        """True-positive rate; NaN without a present label."""
+        """True-positive rate; NaN if no label is present."""
         return self.found / self.present if self.present else float("nan")
 
     @property
     def tnr(self) -> float:
-        """True-negative rate; NaN without an absent label."""
+        """True-negative rate; NaN if no label is absent."""
         return self.reported_absent / self.absent if self.absent else float("nan")
 
     @property
     def gm(self) -> float:
-        """Geometric mean of both."""
+        """Geometric mean of TPR and TNR."""
         return float(np.sqrt(self.tpr * self.tnr))
 
     @property
     def max_gm(self) -> float:
-        """The largest GM within reach by turning answers into "absent" at random."""
+        """Largest GM reachable by changing answers to "absent" at random."""
         return max_gm(self.tpr, self.tnr)
 
 
@@ -67,14 +67,14 @@ def presence_counts(
 
     Args:
         prediction: boxes (n, 4).
-        reported_present: (n,) what the tracker said; None: it always says present.
+        reported_present: (n,) the tracker's answers; None means always present.
         ground_truth: boxes (n, 4); only labelled rows are read.
-        label_frames: (m,) frames that have a label; the first frame, where the tracker was told, does not count.
-        label_present: (m,) whether the label says present.
+        label_frames: (m,) labelled frames; the first frame, in which the tracker is given the box, does not count.
+        label_present: (m,) whether each label is "present".
         image_size: (width, height) to clip predictions to.
     """
     boxes = metrics.as_boxes(prediction, "prediction")
-    said = np.ones(len(boxes), bool) if reported_present is None else np.asarray(reported_present, bool)
+    reported = np.ones(len(boxes), bool) if reported_present is None else np.asarray(reported_present, bool)
     frames, present = np.asarray(label_frames, int), np.asarray(label_present, bool)
     frames, present = frames[frames > 0], present[frames > 0]
     if frames.size and frames.max() >= len(boxes):
@@ -85,22 +85,22 @@ def presence_counts(
     shown, hidden = frames[present], frames[~present]
     located = metrics.overlap(boxes[shown], truth[shown]) >= LOCATED
     return PresenceCounts(
-        found=int((said[shown] & located).sum()),
+        found=int((reported[shown] & located).sum()),
         present=len(shown),
-        reported_absent=int((~said[hidden]).sum()),
+        reported_absent=int((~reported[hidden]).sum()),
         absent=len(hidden),
     )
 
 
 def pool(counts: Iterable[PresenceCounts]) -> PresenceCounts:
-    """All labels of all tracks together, as OxUvA scores them."""
+    """Adds up the counts of all tracks, as OxUvA scores them."""
     return sum(counts, PresenceCounts(0, 0, 0, 0))
 
 
 def max_gm(tpr: float, tnr: float) -> float:
-    """``max over p of sqrt((1 - p) TPR ((1 - p) TNR + p))``, in closed form.
+    """Returns ``max over p of sqrt((1 - p) TPR ((1 - p) TNR + p))`` in closed form.
 
-    With q = 1 - p the square is ``TPR q (1 - q (1 - TNR))``, a parabola whose top lies at q = 1 / (2 (1 - TNR)).
+    With q = 1 - p the square is ``TPR q (1 - q (1 - TNR))``, a parabola with its maximum at q = 1 / (2 (1 - TNR)).
     """
     q = 1.0 if tnr >= 0.5 else 1.0 / (2.0 * (1.0 - tnr))
     return float(np.sqrt(tpr * q * (1.0 - q * (1.0 - tnr))))

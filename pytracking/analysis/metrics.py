@@ -1,8 +1,8 @@
-"""Overlap, centre error, curves and areas: pure functions on arrays, free of files, datasets and trackers.
+"""Overlap, centre error, curves and areas: pure functions on arrays that know nothing of files, datasets or trackers.
 
-Boxes are float ``[x, y, w, h]``. Every function broadcasts over leading axes, so that one call scores all runs of a
-sequence: ``overlap(runs (r, n, 4), ground_truth (n, 4)) -> (r, n)``. What an evaluator does with absent targets, empty
-boxes and the first frame is not decided here but in :mod:`pytracking.analysis.rules`.
+Boxes are float ``[x, y, w, h]``. Every function broadcasts over leading axes, so one call scores all runs of a
+sequence: ``overlap(runs (r, n, 4), ground_truth (n, 4)) -> (r, n)``. How an evaluator treats absent targets, empty
+boxes and the first frame is decided in :mod:`pytracking.analysis.rules`.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr.errors import UserError
 
 
 def as_boxes(boxes: ArrayLike, what: str = "boxes") -> np.ndarray:
-    """Boxes as float64, or a ValueError that says what is wrong with their shape."""
+    """Converts boxes to float64; raises a UserError if the last axis is not 4."""
     array = np.asarray(boxes, dtype=np.float64)
     if array.ndim == 0 or array.shape[-1] != 4:
         raise UserError(f"{what}: expected [x, y, w, h] in the last axis, got an array of shape {array.shape}")
@@ -22,7 +22,7 @@ def as_boxes(boxes: ArrayLike, what: str = "boxes") -> np.ndarray:
 
 
 def overlap(boxes: ArrayLike, others: ArrayLike, *, pixel_corners: bool = False) -> np.ndarray:
-    """Intersection over union of boxes (..., 4) in double precision; see :func:`ltr.overlap.overlap`."""
+    """Intersection over union of boxes (..., 4) in float64; see :func:`ltr.overlap.overlap`."""
     return ltr.overlap.overlap(as_boxes(boxes), as_boxes(others, "others"), pixel_corners=pixel_corners)
 
 
@@ -32,21 +32,21 @@ def area(boxes: ArrayLike) -> np.ndarray:
 
 
 def centres(boxes: ArrayLike) -> np.ndarray:
-    """Centres of the pixels a box covers: ``xy + (wh - 1) / 2``."""
+    """Centre of the pixels that each box covers: ``xy + (wh - 1) / 2``."""
     array = as_boxes(boxes)
     return array[..., :2] + 0.5 * (array[..., 2:] - 1.0)
 
 
 def centre_error(boxes: ArrayLike, ground_truth: ArrayLike) -> np.ndarray:
-    """Euclidean distance of the centres, in pixels."""
+    """Euclidean distance between the centres, in pixels."""
     offset = centres(boxes) - centres(ground_truth)
     return np.sqrt(offset[..., 0] ** 2 + offset[..., 1] ** 2)
 
 
 def normalised_centre_error(boxes: ArrayLike, ground_truth: ArrayLike) -> np.ndarray:
-    """Distance of the centres, each axis divided by the true width or height.
+    """Distance between the centres, each axis divided by the true width or height.
 
-    NaN or infinite where the true box is empty: the evaluator's rule says what such a frame counts for.
+    NaN or infinite where the true box is empty; the evaluator's rule decides how such a frame counts.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         offset = (centres(boxes) - centres(ground_truth)) / as_boxes(ground_truth)[..., 2:]
@@ -54,10 +54,10 @@ def normalised_centre_error(boxes: ArrayLike, ground_truth: ArrayLike) -> np.nda
 
 
 def overlap_thresholds(gap: float = 0.05) -> np.ndarray:
-    """``0, gap, ..., 1``, built as multiples of the gap (0.15000000000000002, as the public evaluators have it)."""
+    """Returns ``0, gap, ..., 1`` as multiples of the gap (0.15000000000000002, as in the public evaluators)."""
     steps = round(1.0 / gap)
     if steps < 1 or abs(steps * gap - 1.0) > 1e-9:
-        raise UserError(f"gap: the distance of overlap thresholds must divide 1, got {gap}")
+        raise UserError(f"gap: the distance between overlap thresholds must divide 1, got {gap}")
     return np.arange(steps + 1) * gap
 
 
@@ -80,13 +80,13 @@ def precision_curve(errors: ArrayLike, thresholds: ArrayLike, total: float | Non
 
 
 def _count_above(values: np.ndarray, thresholds: np.ndarray, inclusive: bool) -> np.ndarray:
-    """How many values (..., n) lie above each threshold (k,). One pass of binary search, not an (n, k) table."""
+    """Counts the values (..., n) above each threshold (k,), by binary search rather than an (n, k) table."""
     k = len(thresholds)
     flat = values.reshape(-1, values.shape[-1])  # (r, n)
-    # a value with place p lies above thresholds[0 .. p - 1]
-    places = np.searchsorted(thresholds, flat, side="right" if inclusive else "left")
-    places += np.arange(len(flat))[:, None] * (k + 1)
-    histogram = np.bincount(places.ravel(), minlength=len(flat) * (k + 1)).reshape(len(flat), k + 1)
+    # a value in bin b lies above thresholds[0 .. b - 1]
+    bins = np.searchsorted(thresholds, flat, side="right" if inclusive else "left")
+    bins += np.arange(len(flat))[:, None] * (k + 1)
+    histogram = np.bincount(bins.ravel(), minlength=len(flat) * (k + 1)).reshape(len(flat), k + 1)
     above = flat.shape[1] - np.cumsum(histogram[:, :k], axis=1)
     return above.reshape(*values.shape[:-1], k)
 
@@ -94,12 +94,12 @@ def _count_above(values: np.ndarray, thresholds: np.ndarray, inclusive: bool) ->
 def _divide(hits: np.ndarray, frames: int, total: float | None) -> np.ndarray:
     total = frames if total is None else total
     if total <= 0:
-        raise UserError("total: no frame to divide by; the sequence has no frame that counts")
+        raise UserError("total: no frame of the sequence counts, so there is nothing to divide by")
     return hits / float(total)
 
 
 def value_at(curve: ArrayLike, thresholds: ArrayLike, threshold: float) -> np.ndarray:
-    """The curve's value at a threshold of its grid: (..., k) -> (...)."""
+    """Returns the curve's value at one of its thresholds: (..., k) -> (...)."""
     grid = np.asarray(thresholds)
     nearest = int(np.argmin(np.abs(grid - threshold)))
     if abs(grid[nearest] - threshold) > 1e-9:
@@ -108,8 +108,8 @@ def value_at(curve: ArrayLike, thresholds: ArrayLike, threshold: float) -> np.nd
 
 
 def trapezoid(curve: ArrayLike, thresholds: ArrayLike) -> np.ndarray:
-    """Area under a curve over its thresholds, the axis scaled to length 1: (..., k) -> (...)."""
+    """Area under a curve whose threshold axis is scaled to length 1: (..., k) -> (...)."""
     values, grid = np.asarray(curve, np.float64), np.asarray(thresholds, np.float64)
     steps = np.diff(grid)
-    # the steps are summed as the area is, so that a curve of ones has exactly the area 1
+    # dividing by the summed steps gives a curve of ones an area of exactly 1
     return 0.5 * ((values[..., 1:] + values[..., :-1]) * steps).sum(axis=-1) / steps.sum()

@@ -1,6 +1,7 @@
-"""Where trackers differ: the frames at which one holds the target and the other has lost it."""
+"""Finds the frames at which one tracker holds the target and another has lost it."""
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +9,9 @@ import numpy as np
 from pytracking.analysis.frames import frame_errors
 from pytracking.evaluation.sequence import Sequence
 
-SMOOTHING = 5  # frames; a single bad frame is no moment
-APART = 25  # frames between two moments
-LEAST_GAP = 0.1  # of overlap; less is no loss
+SMOOTHING = 5  # frames; a single bad frame does not make a moment
+APART = 25  # minimum distance of two moments, frames
+LEAST_GAP = 0.1  # minimum difference of overlap
 
 
 @dataclass(frozen=True)
@@ -20,17 +21,17 @@ class Moment:
     frame: int  # 0-based
     better: str
     worse: str
-    gap: float  # difference of overlap, averaged over a few frames
+    gap: float  # difference of overlap, averaged over SMOOTHING frames
 
     @property
     def text(self) -> str:
-        """One line for a list."""
+        """Describes the moment in one line."""
         where = f"around frame {self.frame + 1}"
         return f"{where}: {self.worse} {self.gap:.2f} below {self.better} (mean of {SMOOTHING} frames)"
 
 
 def overlaps(boxes: np.ndarray, sequence: Sequence) -> np.ndarray:
-    """Overlap of each frame, NaN where the target is absent or its box is not public: (n,)."""
+    """Returns the overlap of each frame (n,), NaN where the target is absent or its box is not public."""
     if len(sequence.ground_truth_rect) != len(sequence):
         return np.full(len(sequence), np.nan)
     errors = frame_errors(boxes, sequence.ground_truth_rect, "strict", visible=sequence.target_visible)
@@ -38,14 +39,16 @@ def overlaps(boxes: np.ndarray, sequence: Sequence) -> np.ndarray:
 
 
 def worst_moments(scores: dict[str, np.ndarray], count: int = 8) -> list[Moment]:
-    """Moments of the largest loss of overlap (n,) between two trackers, or of one alone; the worst first."""
+    """Returns the moments at which overlaps (n,) differ most between two trackers, worst first.
+
+    A single tracker is compared with the annotation.
+    """
     names = list(scores)
     reference = {"annotation": np.ones_like(next(iter(scores.values())))} if len(names) == 1 else {}
     found: list[Moment] = []
     table = {**reference, **scores}
-    for place, better in enumerate(table):
-        for worse in list(table)[place + 1 :]:
-            found += _between(better, worse, _smooth(table[better] - table[worse]))
+    for first, second in itertools.combinations(table, 2):
+        found += _between(first, second, _smooth(table[first] - table[second]))
     found.sort(key=lambda moment: -moment.gap)
     chosen: list[Moment] = []
     for moment in found:
@@ -65,6 +68,6 @@ def _between(first: str, second: str, gap: np.ndarray) -> list[Moment]:
 
 
 def _smooth(gap: np.ndarray) -> np.ndarray:
-    """Mean over a few frames; frames without a target count as no gap."""
+    """Moving average over SMOOTHING frames; frames without a target count as no gap."""
     kernel = np.ones(min(SMOOTHING, len(gap)))
     return np.convolve(np.nan_to_num(gap), kernel / kernel.size, mode="same")

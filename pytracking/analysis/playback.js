@@ -1,13 +1,13 @@
-// A sequence with several trackers' boxes, all of it in this file. The pieces above are those of the tracking page.
+// Shows a sequence with several trackers' boxes; all data is in this file. The code above is shared with the tracking page.
 const data = JSON.parse(document.getElementById("data").textContent);
-const by = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 const pictures = data.images.map((text) => Object.assign(new Image(), { src: `data:image/jpeg;base64,${text}` }));
 const shown = new Map([["truth", true], ...data.trackers.map((tracker) => [tracker.name, true])]);
-let place = 0; // of the frame in view among those in this file
+let place = 0; // index of the displayed frame among those in this file
 let timer = null;
 
 const scaled = (box) => box.map((value) => value * data.scale);
-const timeline = new Timeline(by("timeline"), (frame) => go(nearest(frame)));
+const timeline = new Timeline(byId("timeline"), (frame) => go(nearest(frame)));
 
 function nearest(frame) {
   let best = 0;
@@ -18,14 +18,14 @@ function nearest(frame) {
 function draw() {
   const [frame, picture] = [data.indices[place], pictures[place]];
   if (!picture.complete) { picture.onload = draw; return; }
-  showPicture(by("view"), picture);
-  if (shown.get("truth") && data.truth[frame]) showBox(by("view"), scaled(data.truth[frame]), themeColour("--truth"), { dash: [6, 4] });
+  showPicture(byId("view"), picture);
+  if (shown.get("truth") && data.truth[frame]) showBox(byId("view"), scaled(data.truth[frame]), themeColour("--truth"), { dash: [6, 4] });
   data.trackers.forEach((tracker, t) => {
-    if (shown.get(tracker.name) && tracker.boxes[frame]) showBox(by("view"), scaled(tracker.boxes[frame]), boxColour(t));
+    if (shown.get(tracker.name) && tracker.boxes[frame]) showBox(byId("view"), scaled(tracker.boxes[frame]), boxColour(t));
     tracker.value.textContent = tracker.overlap[frame] === null ? "–" : tracker.overlap[frame].toFixed(2);
   });
-  by("where").textContent = `frame ${frame + 1} of ${data.frames}`;
-  for (const button of by("moments").children) button.setAttribute("aria-pressed", String(Number(button.dataset.place) === place));
+  byId("where").textContent = `frame ${frame + 1} of ${data.frames}`;
+  for (const button of byId("moments").children) button.setAttribute("aria-pressed", String(Number(button.dataset.place) === place));
   timeline.update({
     length: data.frames, cursor: frame,
     series: data.trackers.map((tracker, t) => ({ colour: lineColour(t), start: 0, values: tracker.overlap, name: tracker.name })).filter((series) => shown.get(series.name)),
@@ -40,7 +40,7 @@ function go(k) {
 function toggle() {
   if (timer) { clearInterval(timer); timer = null; }
   else timer = setInterval(() => (place + 1 < data.images.length ? go(place + 1) : toggle()), 1000 / data.fps);
-  by("play").firstChild.textContent = timer ? "Pause " : "Play ";
+  byId("play").firstChild.textContent = timer ? "Pause " : "Play ";
 }
 
 function legendRow(name, text, colour, dashed) {
@@ -51,13 +51,13 @@ function legendRow(name, text, colour, dashed) {
   check.onchange = () => { shown.set(name, check.checked); draw(); };
   swatch.style.color = colour;
   row.append(check, swatch, text, value);
-  by("legend").append(row);
+  byId("legend").append(row);
   return value;
 }
 
-by("title").textContent = data.name;
-by("facts").textContent = `${data.frames} frames` + (data.images.length < data.frames ? `, ${data.images.length} of them in this page` : "");
-by("view").style.setProperty("--aspect", data.width / data.height);
+byId("title").textContent = data.name;
+byId("facts").textContent = `${data.frames} frames` + (data.images.length < data.frames ? `, ${data.images.length} of them in this page` : "");
+byId("view").style.setProperty("--aspect", data.width / data.height);
 legendRow("truth", "annotation", "var(--truth)", true);
 data.trackers.forEach((tracker, t) => {
   const names = ["first", "second", "third", "fourth", "fifth", "sixth"];
@@ -67,12 +67,12 @@ for (const moment of data.moments) {
   const button = Object.assign(document.createElement("button"), { type: "button", textContent: moment.text });
   button.dataset.place = nearest(moment.frame);
   button.onclick = () => go(Number(button.dataset.place));
-  by("moments").append(button);
+  byId("moments").append(button);
 }
-by("moments-card").hidden = !data.moments.length;
-by("play").onclick = toggle;
-by("back").onclick = () => go(place - 1);
-by("forward").onclick = () => go(place + 1);
+byId("moments-card").hidden = !data.moments.length;
+byId("play").onclick = toggle;
+byId("back").onclick = () => go(place - 1);
+byId("forward").onclick = () => go(place + 1);
 document.onkeydown = (event) => {
   const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -data.frames, End: data.frames }[event.key];
   if (step) { go(place + step); event.preventDefault(); } else if (event.key === " " && !event.target.matches("button, input")) { toggle(); event.preventDefault(); }

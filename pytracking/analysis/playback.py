@@ -1,4 +1,4 @@
-"""A sequence with several trackers' boxes: as one HTML file with a slider that needs no server, or as a video."""
+"""Shows a sequence with several trackers' boxes: as a self-contained HTML page with a slider, or as a video."""
 from __future__ import annotations
 
 import base64
@@ -19,17 +19,18 @@ from pytracking.utils.image_io import encode_jpeg
 from pytracking.utils.video_writer import VideoWriter
 
 TEMPLATE = Path(__file__).with_name("playback.html")
-SHARED = Path(__file__).parents[1] / "web" / "static" / "shared"  # look and components of the tracking page
+SHARED = Path(__file__).parents[1] / "web" / "static" / "shared"  # styles and components of the tracking page
 TRUTH_COLOUR = "#39FF14"  # annotations are green everywhere in this project
-TRACKER_COLOURS = tuple(colour for colour in COLOURS if colour not in ("#009E73", "#000000"))  # green is taken
-MOST_FRAMES = 600  # in a page; longer sequences are thinned, the worst moments kept
-MOST_WIDTH = 720  # pixels of a frame in a page
+# without green, the annotation's colour, and black, which the legend's background hides
+TRACKER_COLOURS = tuple(colour for colour in COLOURS if colour not in ("#009E73", "#000000"))
+MOST_FRAMES = 600  # per page; longer sequences are thinned, but the worst moments are kept
+MOST_WIDTH = 720  # of a frame in a page, pixels
 
 
 def write_page(
     path: Path, sequence: Sequence, boxes: dict[str, np.ndarray], *, most_frames: int = MOST_FRAMES, fps: float = 20.0
 ) -> list[Moment]:
-    """Writes the page, which holds its frames (a longer sequence is thinned), and returns its worst moments."""
+    """Writes the page with at most ``most_frames`` embedded frames; returns the worst moments."""
     scores = {name: overlaps(array, sequence) for name, array in boxes.items()}
     moments = worst_moments(scores)
     indices = _chosen_frames(len(sequence), most_frames, [moment.frame for moment in moments])
@@ -68,14 +69,14 @@ def write_page(
 
 
 def _script() -> str:
-    """The tracking page's modules and this page's own as one script: a file that is opened from disk cannot import."""
+    """Joins the shared modules and this page's script: a page opened from disk cannot import modules."""
     files = [*(SHARED / name for name in ("colours.js", "drawing.js", "timeline.js")), TEMPLATE.with_suffix(".js")]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     return re.sub(r"^(import .*;|export )", "", text, flags=re.MULTILINE)
 
 
 def write_video(path: Path, sequence: Sequence, boxes: dict[str, np.ndarray], fps: float = 20.0) -> None:
-    """Writes a video with the annotation, all boxes, and below the picture a legend with the overlap of each frame."""
+    """Writes a video with the annotation, all boxes and, below the picture, a legend with each frame's overlap."""
     scores = {name: overlaps(array, sequence) for name, array in boxes.items()}
     with VideoWriter(path, fps) as writer:
         for frame in drawn_frames(sequence, boxes, scores):
@@ -85,15 +86,15 @@ def write_video(path: Path, sequence: Sequence, boxes: dict[str, np.ndarray], fp
 def drawn_frames(
     sequence: Sequence, boxes: dict[str, np.ndarray], scores: dict[str, np.ndarray]
 ) -> Iterator[np.ndarray]:
-    """Frames with boxes and legend drawn in, RGB uint8."""
+    """Yields RGB uint8 frames with boxes and legend."""
     truth = _shown_truth(sequence)
     for index in range(len(sequence)):
         frame = np.ascontiguousarray(sequence.load_frame(index).copy())
         thickness = max(1, round(frame.shape[1] / 320))
         draw_box(frame, truth[index], _rgb(TRUTH_COLOUR), thickness)
         lines = [(f"{sequence.name}  {index + 1}/{len(sequence)}", "#FFFFFF"), ("annotation", TRUTH_COLOUR)]
-        for place, (name, array) in enumerate(boxes.items()):
-            colour = TRACKER_COLOURS[place % len(TRACKER_COLOURS)]
+        for number, (name, array) in enumerate(boxes.items()):
+            colour = TRACKER_COLOURS[number % len(TRACKER_COLOURS)]
             draw_box(frame, array[index], _rgb(colour), thickness)
             overlap = scores[name][index]
             lines.append((name if np.isnan(overlap) else f"{name}  {overlap:.2f}", colour))
@@ -101,7 +102,7 @@ def drawn_frames(
 
 
 def _shown_truth(sequence: Sequence) -> np.ndarray:
-    """The annotation (n, 4), NaN where there is nothing to draw."""
+    """Returns the annotation (n, 4), NaN where there is nothing to draw."""
     truth = np.full((len(sequence), 4), np.nan)
     truth[: len(sequence.ground_truth_rect)] = sequence.ground_truth_rect
     truth[~(truth[:, 2:] > 0).all(axis=1)] = np.nan
@@ -124,4 +125,4 @@ def _plain_boxes(boxes: np.ndarray) -> list[list[float] | None]:
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:
-    return tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return tuple(bytes.fromhex(colour.removeprefix("#")))

@@ -1,10 +1,10 @@
-"""pytracking's three functions under their own names and arguments, for scripts that were written for it.
+"""pytracking's reporting functions with their original names and arguments, for scripts written for pytracking.
 
 ``print_results``, ``print_per_sequence_results`` and ``plot_results`` take pytracking's keywords: ``merge_results``
-(off unless asked for, as there), ``plot_bin_gap``, ``exclude_invalid_frames``, ``skip_missing_seq`` and
-``force_evaluation``.
-Scores are printed from 0 to 1, as everywhere here. New code calls :func:`.evaluate.evaluate` and the tables and plots
-of :mod:`.report` and :mod:`.plots`, which know intervals, formats and rules.
+(default False, as in pytracking), ``plot_bin_gap``, ``exclude_invalid_frames``, ``skip_missing_seq`` and
+``force_evaluation``. Scores are printed from 0 to 1, as everywhere in this project. New code should use
+:func:`.evaluate.evaluate` and the tables and plots of :mod:`.report` and :mod:`.plots`, which support intervals,
+formats and rules.
 """
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def evaluate_results(
     skip_missing_seq: bool = False,
     force_evaluation: bool = False,
 ) -> Evaluation:
-    """Scores by pytracking's rule and keywords."""
+    """Scores results with pytracking's rule and keywords."""
     return evaluate(
         trackers,
         dataset,

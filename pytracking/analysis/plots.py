@@ -18,11 +18,11 @@ from pytracking.utils.files import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart
+# Okabe and Ito's palette, safe for colour-blind readers
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (4, 1.5, 1.2, 1.5)))
-COLUMN_WIDTH = 3.5  # inches, of a two-column paper
-LEGEND_ROWS = 9  # more trackers get the legend beside the plot
+COLUMN_WIDTH = 3.5  # inches, in a two-column paper
+LEGEND_ROWS = 9  # with more trackers the legend is placed next to the plot
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class PlotKind:
     curve: str  # attribute of Summary
     number: str  # attribute of Summary, for the legend
     thresholds: str  # attribute of the rule
-    score: str  # attribute of the rule that says how the legend's number was made
+    score: str  # attribute of the rule that defines the legend's number
 
 
 KINDS = {
@@ -55,7 +55,7 @@ KINDS = {
 
 
 def draw_plot(evaluation: Evaluation, kind: str = "success", title: str | None = None) -> Figure:
-    """One plot ("success", "prec" or "norm_prec"); the legend lists trackers by score."""
+    """Draws one plot ("success", "prec" or "norm_prec"); the legend lists trackers by score."""
     from matplotlib.figure import Figure
 
     if kind not in KINDS:
@@ -69,7 +69,7 @@ def draw_plot(evaluation: Evaluation, kind: str = "success", title: str | None =
     for summary, tracker in sorted(scored, key=lambda pair: -float(np.mean(getattr(pair[0], plot.number)))):
         runs = getattr(summary, plot.curve)  # (runs, k)
         mean, score = runs.mean(axis=0), float(np.mean(getattr(summary, plot.number)))
-        line, colour = divmod(names.index(tracker.name), len(COLOURS))  # colours first, then dashes too
+        line, colour = divmod(names.index(tracker.name), len(COLOURS))  # dashes only once the colours are used up
         style = {"color": COLOURS[colour], "linestyle": DASHES[line % len(DASHES)]}
         axes.plot(x, mean, label=f"{tracker.name} [{score:.3f}]", linewidth=1.4, **style)
         if len(runs) > 1:
@@ -102,7 +102,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     """Writes a figure atomically; the suffix decides the format."""
     from matplotlib import rc_context
 
-    # a PDF with the date in it would differ at each run, and Type 3 fonts are refused by publishers
+    # without a date the PDF is reproducible; publishers reject Type 3 fonts, Matplotlib's default
     with rc_context({"pdf.fonttype": 42}), replacing(path) as temporary:
         figure.savefig(temporary, dpi=300, metadata={"CreationDate": None} if path.suffix == ".pdf" else None)
 

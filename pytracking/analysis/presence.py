@@ -1,4 +1,4 @@
-"""OxUvA's table: TPR, TNR, their geometric mean, and MaxGM, over runs."""
+"""OxUvA's table: TPR, TNR, their geometric mean and MaxGM, averaged over runs."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -19,9 +19,10 @@ MEASURES = {"TPR": "tpr", "TNR": "tnr", "GM": "gm", "MaxGM": "max_gm"}
 def presence_table(
     results: Iterable[ResultSet], sequences: Iterable[Sequence], threshold: float | None = None, title: str = "OxUvA"
 ) -> Table:
-    """One row per tracker; the target is reported present where its score is at least ``threshold``, or always.
+    """Builds a table with one row per tracker.
 
-    Sequences are tracks with ``label_frames`` and ``label_present`` among their attributes.
+    The target counts as reported present where the score is at least ``threshold``; None means always. Sequences need
+    the attributes ``label_frames`` and ``label_present``.
     """
     sequences = list(sequences)
     table = Table(f"{title} ({len(sequences)} tracks)", ["Tracker", "Runs", *MEASURES], best=list(MEASURES))
@@ -29,21 +30,21 @@ def presence_table(
         pooled = [score_run(run, sequences, threshold) for run in row.runs]
         numbers = [mean_and_interval([getattr(counts, name) for counts in pooled]) for name in MEASURES.values()]
         table.rows.append([row.name, len(row.runs), *(Number(mean, width, 3) for mean, width in numbers)])
-    said = "always reported present" if threshold is None else f"reported present where its score >= {threshold:g}"
-    table.notes.append(f"rule 'oxuva' (labels pooled over tracks, located from an overlap of 0.5 on); target {said}")
+    reported = "always reported present" if threshold is None else f"reported present where its score >= {threshold:g}"
+    table.notes.append(f"rule 'oxuva' (labels pooled over tracks, located if overlap >= 0.5); target {reported}")
     return table
 
 
 def score_run(run: Run, sequences: Iterable[Sequence], threshold: float | None = None) -> PresenceCounts:
-    """Counts of one run on all tracks together."""
+    """Counts one run's labels over all tracks."""
     return pool(score_track(run, sequence, threshold) for sequence in sequences)
 
 
 def score_track(run: Run, sequence: Sequence, threshold: float | None) -> PresenceCounts:
-    """Counts of one run on one track."""
+    """Counts one run's labels on one track."""
     boxes, facts = run.checked_boxes(sequence), sequence.attributes
     if "label_frames" not in facts:
-        raise UserError(f"{sequence.label} has no labels of presence")
+        raise UserError(f"{sequence.label} has no presence labels")
     return presence_counts(
         boxes,
         _reported(run, sequence, threshold),
@@ -59,6 +60,6 @@ def _reported(run: Run, sequence: Sequence, threshold: float | None) -> np.ndarr
         return None
     data, source = run.scores(sequence.name), scores_file(run.path, sequence.name)
     if data is None:
-        raise ResultFileError(f"{run.source(sequence.name)}: no scores beside it, which a threshold of presence needs")
+        raise ResultFileError(f"{run.source(sequence.name)}: no score file next to it; a presence threshold needs one")
     scores = check_length(read_scores(source, data), source, len(sequence))
-    return np.nan_to_num(scores, nan=np.inf) >= threshold  # no score, no doubt
+    return np.nan_to_num(scores, nan=np.inf) >= threshold  # frames without a score count as present

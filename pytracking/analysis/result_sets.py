@@ -1,6 +1,6 @@
-"""Which result files belong to which row of a table: trackers, their runs, and where each run's files are.
+"""Maps table rows to result files: trackers, their runs, and the files of each run.
 
-A run is a folder ``<results>/<tracker>/<param>[_%03d]`` or, as pytracking publishes them, a zip of one.
+A run is a folder ``<results>/<tracker>/<param>[_%03d]`` or a zip of one, as published by pytracking.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytracking.evaluation.sequence import Sequence
 from pytracking.evaluation.tracker import Tracker
 from pytracking.utils.names import unknown_name_message
 
-# Of a tracker as it is written everywhere, [NAME=]tracker/param[@network], and any of its runs: #0, #0-4, #0,2, #all.
+# A tracker, [NAME=]tracker/param[@network], optionally with runs: #0, #0-4, #0,2 or #all.
 SPEC = re.compile(
     r"(?:(?P<name>[^=]+)=)?(?P<tracker>[^/:=@#\s]+)(?:[/:]|\s+)(?P<param>[^/:=@#\s]+(?:@[^/:=#]+)?)"
     r"(?:[:#](?P<runs>[\d,\-]+|all))?"
@@ -28,24 +28,24 @@ SPEC = re.compile(
 
 @dataclass(frozen=True)
 class Run:
-    """Files of one run, in a folder or in a zip."""
+    """Files of one run, in a folder or a zip."""
 
     path: Path
 
     @cached_property
     def _members(self) -> dict[str, str]:
-        """File name -> name inside the zip, whatever folder the archive has it in."""
+        """Maps file names to their full names in the zip, in whatever folder they are."""
         with zipfile.ZipFile(self.path) as archive:
             return {Path(name).name: name for name in archive.namelist() if name.endswith(".txt")}
 
     def has(self, sequence_name: str) -> bool:
-        """Whether there is a result of a sequence."""
+        """Whether the run has a result for a sequence."""
         if self.path.suffix == ".zip":
             return self.source(sequence_name).name in self._members
         return self.source(sequence_name).exists()
 
     def read(self, file_name: str) -> bytes | None:
-        """Content of a file; None if the run does not have it."""
+        """Returns the content of a file; None if the run does not have it."""
         if self.path.suffix == ".zip":
             if file_name not in self._members:
                 return None
@@ -62,7 +62,7 @@ class Run:
         return self.read(results.boxes_file(self.path, sequence_name).name)
 
     def checked_boxes(self, sequence: Sequence) -> np.ndarray:
-        """Boxes (n, 4), one per frame; ResultFileError if there are none, or another number."""
+        """Returns boxes (n, 4), one per frame; ResultFileError if the file is missing or has another length."""
         source, data = self.source(sequence.name), self.boxes(sequence.name)
         if data is None:
             raise results.ResultFileError(f"{source}: no such file")
@@ -75,7 +75,7 @@ class Run:
         return self.read(results.scores_file(self.path, sequence_name).name)
 
     def source(self, sequence_name: str) -> Path:
-        """How messages call a sequence's result file."""
+        """Returns the path by which messages name a sequence's result file."""
         return results.boxes_file(self.path, sequence_name)
 
 
@@ -92,7 +92,7 @@ class ResultSet:
 
 
 def as_result_sets(trackers: Iterable[Tracker | ResultSet], *, merge: bool = True) -> list[ResultSet]:
-    """Groups trackers and result sets into rows: runs of one display name make one, without ``merge`` each its own."""
+    """Groups runs into rows by display name; without ``merge`` each run gets its own row."""
     rows: dict[str, list[Run]] = {}
     for tracker in trackers:
         if isinstance(tracker, ResultSet):
@@ -106,9 +106,9 @@ def as_result_sets(trackers: Iterable[Tracker | ResultSet], *, merge: bool = Tru
 
 
 def find_results(spec: str, results_path: Path) -> ResultSet:
-    """Results on disk by ``[NAME=]tracker/param[@network][#RUNS]``; a FileNotFoundError says what there is instead.
+    """Finds results on disk by ``[NAME=]tracker/param[@network][#RUNS]``; a FileNotFoundError lists the alternatives.
 
-    RUNS is ``all`` (default: every numbered run, or the one without number), or numbers like ``0-4`` or ``0,2``.
+    RUNS is ``all`` (the default: every numbered run, or the unnumbered one), or numbers like ``0-4`` or ``0,2``.
     """
     match = SPEC.fullmatch(spec)
     if match is None:
@@ -126,8 +126,8 @@ def find_results(spec: str, results_path: Path) -> ResultSet:
     if wanted is not None:
         missing = [number for number in wanted if number not in runs]
         if missing:
-            there = ", ".join(str(number) for number in runs if number is not None) or "only one without number"
-            raise FileNotFoundError(f"'{spec}': no run {missing[0]} in {folder}; there is: {there}")
+            existing = ", ".join(str(number) for number in runs if number is not None) or "only one without a number"
+            raise FileNotFoundError(f"'{spec}': no run {missing[0]} in {folder}; there is: {existing}")
         runs = {number: runs[number] for number in wanted}
     elif len(runs) > 1:
         runs.pop(None, None)
@@ -135,7 +135,7 @@ def find_results(spec: str, results_path: Path) -> ResultSet:
 
 
 def find_all_results(specs: list[str], results_path: Path) -> list[ResultSet]:
-    """Results of several specs; two selections of runs of one tracker stay two rows, named as they were written."""
+    """Finds the results of several specs; two selections of one tracker's runs stay two rows, named by their specs."""
     found = [find_results(spec, results_path) for spec in specs]
     names = [row.name for row in found]
     unnamed = [SPEC.fullmatch(spec)["name"] is None for spec in specs]
@@ -146,9 +146,9 @@ def find_all_results(specs: list[str], results_path: Path) -> list[ResultSet]:
 
 
 def row_called(name: str, rows: list[ResultSet], by_spec: dict[str, ResultSet]) -> str:
-    """The row that a user means, by its name in the table or in any form in which results can be asked for.
+    """Returns the name of the row that the user means, given by its name in the table or by a spec.
 
-    ``by_spec`` has the results by the spec that asked for them. A UserError lists the rows, if none or several fit.
+    ``by_spec`` maps specs to their results. A UserError lists the rows if none or several match.
     """
     if name in [row.name for row in rows]:
         return name

@@ -1,8 +1,8 @@
-"""Evaluator rules: what each public evaluator does where the papers are silent, as named options.
+"""Evaluator rules: the choices of each public evaluator that the papers leave open, as named options.
 
-Two evaluators give two numbers for one result file: they differ in the first frame, in frames without a target, in
-empty boxes, in ``>`` against ``>=`` and in the area under a curve. ``RULES`` names each choice; every table prints the
-rule that made it. ``strict`` is the one without upstream's mistakes.
+Evaluators disagree on the same result file: they differ in the first frame, in frames without a target, in empty boxes,
+in ``>`` versus ``>=`` and in the area under a curve. ``RULES`` names every choice, and each table prints its rule.
+``strict`` avoids the mistakes of the public evaluators.
 """
 from __future__ import annotations
 
@@ -13,44 +13,43 @@ import numpy as np
 from ltr.errors import UserError
 from pytracking.analysis import metrics
 
-# The default rule of every command. pytracking's, because the numbers that people compare
-# theirs with were made with it.
+# of every command; most published numbers were computed with pytracking's evaluator
 DEFAULT_RULE = "pytracking"
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluatorRule:
-    """One evaluator's answers to the questions that change a score.
+    """The choices of one evaluator that affect scores.
 
-    Errors of invalid frames are given as numbers that then meet the thresholds like any other: ``-1`` makes such a
-    frame a hit (what OTB's and pytracking's code do), ``inf`` a miss, ``nan`` keeps the computed error.
+    The errors of invalid frames are numbers that are compared with the thresholds like any other: ``-1`` makes such a
+    frame a hit (as OTB's and pytracking's code do), ``inf`` a miss, and ``nan`` keeps the computed error.
     """
 
     name: str
-    summary: str  # what is special about it; printed under tables
+    summary: str  # what sets the rule apart; printed under tables
 
     # which frames count
-    skip_first_frame: bool = False  # False: the first prediction is replaced by the true box, an assured hit
+    skip_first_frame: bool = False  # False: the first prediction is replaced by the true box, a guaranteed hit
     # which true boxes are usable: "sized" (width and height > 0), "positive" (x and y > 0 as well: upstream's mistake)
     # or "any"
     usable_box: str = "sized"
     use_visibility: bool = True  # False: flags of invisible targets are ignored
     exclude_invalid: bool = False  # True: divide by the number of valid frames, False: by all frames
-    use_cover: bool = False  # True: frames whose target is covered completely do not count
+    use_cover: bool = False  # True: frames with a completely covered target do not count
 
-    pixel_corners: bool = False  # overlap by way of last pixels: a perfect box scores 1 give or take 2e-16
+    pixel_corners: bool = False  # compute overlap from inclusive last pixels; a perfect box scores 1 within 2e-16
 
-    # what frames without a usable true box count for
+    # values of frames without a usable true box
     invalid_overlap: float = -1.0
     invalid_centre: float = np.inf
     invalid_normalised: float = np.inf
     invisible_error: float = np.nan  # both centre errors where the target is flagged invisible; nan: as invalid
 
     # predictions
-    repeat_empty: bool = False  # a box without area is replaced by the one before it
-    repeat_nan: bool = False  # ... and so is a NaN box
-    pad_short: bool = False  # missing rows at the end are zeros; False: an error
-    cut_long: bool = False  # rows too many are ignored; False: an error
+    repeat_empty: bool = False  # replace an empty box by the one before it
+    repeat_nan: bool = False  # the same for a NaN box
+    pad_short: bool = False  # pad missing rows at the end with zeros; False: an error
+    cut_long: bool = False  # ignore excess rows; False: an error
     clip_to_image: bool = False
     round_boxes: bool = False  # to integers
     round_centre_error: int | None = None  # decimals
@@ -58,14 +57,14 @@ class EvaluatorRule:
     # curves and their summaries
     gap: float = 0.05  # between overlap thresholds
     inclusive: bool = False  # success is overlap >= threshold
-    auc: str = "grid_mean"  # or "trapezoid", or "exact" (the integral itself, which is the mean overlap)
-    error_steps: int = 50  # thresholds of the centre error: 0 ... 50 px in this many steps
+    auc: str = "grid_mean"  # or "trapezoid", or "exact" (the integral, which equals the mean overlap)
+    error_steps: int = 50  # number of centre-error steps over 0 ... 50 px
     precision: str = "at_20"  # or "trapezoid" over 0 ... 50 px
     normalised: str = "at_0.20"  # or "trapezoid" or "grid_mean" over 0 ... 0.5
 
-    # how sequences are put together
-    pool_frames: bool = False  # True: every frame weighs the same; False: every sequence does
-    drop_zero_curves: bool = False  # a sequence lost from its first frame on is left out of the mean
+    # how sequences are combined
+    pool_frames: bool = False  # True: every frame has the same weight; False: every sequence
+    drop_zero_curves: bool = False  # leave sequences that are lost from the first frame out of the mean
 
     @property
     def overlap_thresholds(self) -> np.ndarray:
@@ -80,7 +79,7 @@ class EvaluatorRule:
         return self.pixel_thresholds / 100.0
 
     def for_dataset(self, dataset: str) -> EvaluatorRule:
-        """This rule with the exceptions that its evaluator makes for a dataset."""
+        """Returns this rule with the exceptions that its evaluator makes for a dataset."""
         return replace(self, **_EXCEPTIONS.get((self.name, dataset), {}))
 
 
@@ -155,7 +154,7 @@ RULES: dict[str, EvaluatorRule] = {
     )
 }
 
-# pytracking's evaluator looks at the dataset's name; so does its rule, and nothing else here does
+# pytracking's evaluator depends on the dataset's name; no other rule does
 _EXCEPTIONS: dict[tuple[str, str], dict] = {
     ("pytracking", "uav"): {"invalid_centre": -1.0},
     ("pytracking", "lasot"): {"invisible_error": np.inf, "pad_short": False},
@@ -165,7 +164,9 @@ _EXCEPTIONS: dict[tuple[str, str], dict] = {
 def get_rule(
     rule: str | EvaluatorRule, *, gap: float | None = None, exclude_invalid: bool | None = None
 ) -> EvaluatorRule:
-    """A rule by name, with pytracking's two switches (``plot_bin_gap`` and ``exclude_invalid_frames``) if given."""
+    """Returns a rule by name; ``gap`` and ``exclude_invalid`` are pytracking's ``plot_bin_gap`` and
+    ``exclude_invalid_frames``.
+    """
     if isinstance(rule, str):
         if rule not in RULES:
             raise UserError(f"rule: no evaluator rule '{rule}'; there are: {', '.join(RULES)}")

@@ -1,8 +1,7 @@
-"""Scores of result files, kept by content: a change of file, annotation, rule or program never shows an old number.
+"""Caches scores by content, so that a changed file, annotation, rule or program never yields an old number.
 
-The key of a score is a digest of the bytes of the result file, of everything the evaluator reads of the sequence, of
-the rule, and of the program that computes scores. Timestamps and names do not matter. A cache file that cannot be read
-is computed again.
+The key of a score is a digest of the result file's bytes, of the annotation and attributes that the evaluator reads,
+of the rule, and of the scoring code. Timestamps and names do not matter. An unreadable cache file is computed again.
 """
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from pytracking.analysis.rules import EvaluatorRule
 from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.files import replacing
 
-# All modules between the text file and the cached number (a test follows the imports).
+# all modules between the text file and the cached number; a test follows the imports
 SCORING_MODULES = (
     "ltr.overlap",
     "ltr.sequence_files",
@@ -31,12 +30,12 @@ SCORING_MODULES = (
     "pytracking.evaluation.results",
 )
 KEY_BYTES = 16
-KEPT_ROWS = 5000  # of one run; scores of files that have since changed are dropped beyond this
+KEPT_ROWS = 5000  # per run; beyond this the oldest scores are dropped
 
 
 @lru_cache
 def code_digest() -> bytes:
-    """Digest of the program that computes scores: the text of its modules, and numpy's version."""
+    """Digests the scoring code: the text of its modules and numpy's version."""
     digest = hashlib.blake2b(np.__version__.encode(), digest_size=KEY_BYTES)
     for name in SCORING_MODULES:
         digest.update(f"|{name}|".encode())
@@ -45,7 +44,7 @@ def code_digest() -> bytes:
 
 
 def sequence_digest(sequence: Sequence, rule: EvaluatorRule, options: str = "") -> bytes:
-    """Digest of the scoring program, of what it reads of a sequence, of the rule, and of further options."""
+    """Digests the scoring code, the sequence data it reads, the rule and further options."""
     digest = hashlib.blake2b(code_digest(), digest_size=KEY_BYTES)
     digest.update(f"{rule!r} {options}".encode())
     facts = (sequence.ground_truth_rect, sequence.target_visible, *evaluator_facts(sequence).values())
@@ -55,19 +54,19 @@ def sequence_digest(sequence: Sequence, rule: EvaluatorRule, options: str = "") 
 
 
 def evaluator_facts(sequence: Sequence) -> dict[str, object]:
-    """Keywords of :func:`pytracking.analysis.frames.frame_errors` that come from the dataset."""
+    """Returns the keywords of :func:`pytracking.analysis.frames.frame_errors` that come from the dataset."""
     return {key: sequence.attributes.get(key) for key in ("image_size", "cover")}
 
 
 def result_key(sequence_key: bytes, boxes: bytes, times: bytes | None) -> bytes:
-    """Key of one run of one sequence."""
+    """Returns the key of one run on one sequence."""
     digest = hashlib.blake2b(boxes, digest_size=KEY_BYTES, key=sequence_key)
     digest.update(b"|times|" + times if times is not None else b"|none|")
     return digest.digest()
 
 
 class ScoreCache:
-    """Rows of numbers by key, one file per run folder; without a ``folder``, nothing is kept on disk."""
+    """Stores rows of numbers by key, in one file per run folder; without ``folder`` nothing is kept on disk."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -75,7 +74,7 @@ class ScoreCache:
         self._changed: set[Path] = set()
 
     def get(self, run: Path, key: bytes) -> np.ndarray | None:
-        """The row of a key, or None."""
+        """Returns the row of a key, or None."""
         return self._load(run).get(key)
 
     def put(self, run: Path, key: bytes, row: np.ndarray) -> None:
@@ -84,7 +83,7 @@ class ScoreCache:
         self._changed.add(run)
 
     def save(self) -> None:
-        """Writes what was added, atomically. An unwritable cache does not lose the scores."""
+        """Writes added rows atomically; does nothing where the cache is not writable."""
         for run in self._changed:
             path = self._path(run)
             if path is None:
@@ -125,6 +124,6 @@ def _read(path: Path | None) -> dict[bytes, np.ndarray]:
                 if name.startswith("keys_"):
                     keys, values = stored[name], stored["rows_" + name.removeprefix("keys_")]
                     rows.update((key.tobytes(), row) for key, row in zip(keys, values, strict=True))
-    except Exception:  # zip, header, length: whatever is wrong with it, the scores are computed again
+    except Exception:  # a damaged zip, header or length: the scores are computed again
         return {}
     return rows

@@ -1,4 +1,4 @@
-"""Scoring of result files, one at a time; runs in worker processes."""
+"""Scores result files one at a time, in worker processes."""
 from __future__ import annotations
 
 import copy
@@ -16,11 +16,11 @@ from pytracking.evaluation.sequence import Sequence
 
 @dataclass(frozen=True)
 class Job:
-    """A sequence to be scored; small enough to be sent to a worker."""
+    """A sequence to score, small enough to send to a worker."""
 
     sequence: Sequence  # without its frames
     rule: EvaluatorRule
-    lengths: str  # "error" or "rule": what to do with rows too few or too many
+    lengths: str  # "error" or "rule": how to treat files with too few or too many rows
 
     @classmethod
     def of(cls, sequence: Sequence, rule: EvaluatorRule, lengths: str) -> Job:
@@ -30,23 +30,23 @@ class Job:
 
     @property
     def key(self) -> bytes:
-        """What the scores of this sequence depend on, apart from the result file."""
+        """Digest of everything the scores depend on except the result file."""
         return sequence_digest(self.sequence, self.rule, self.lengths)
 
 
-# the sequences concerned by their place, and the (place, run) to score
+# the jobs by sequence index, and the (index, run) pairs to score
 Task = tuple[dict[int, Job], list[tuple[int, Run]]]
 
 
 def score_task(task: Task) -> list[tuple[tuple[int, Run], bytes, np.ndarray]]:
-    """Scores a handful of files; this is what a worker runs."""
+    """Scores a batch of files in a worker."""
     jobs, part = task
-    keys = {place: job.key for place, job in jobs.items()}
-    return [((place, run), *score_file(jobs[place], keys[place], run)) for place, run in part]
+    keys = {index: job.key for index, job in jobs.items()}
+    return [((index, run), *score_file(jobs[index], keys[index], run)) for index, run in part]
 
 
 def score_file(job: Job, sequence_key: bytes, run: Run) -> tuple[bytes, np.ndarray]:
-    """Key and row of one result file: curves, then mean overlap, frames, valid frames, seconds."""
+    """Returns key and row of one result file: curves, then mean overlap, frames, valid frames, seconds."""
     sequence, source = job.sequence, run.source(job.sequence.name)
     data, timing = run.boxes(sequence.name), run.times(sequence.name)
     if data is None:
@@ -54,7 +54,7 @@ def score_file(job: Job, sequence_key: bytes, run: Run) -> tuple[bytes, np.ndarr
     boxes = read_boxes(source, data)
     truth = sequence.ground_truth_rect
     if job.lengths == "error" and len(boxes) != len(truth):
-        what = "the file ends early" if len(boxes) < len(truth) else "a row too many"
+        what = "the file ends early" if len(boxes) < len(truth) else "more rows than frames"
         line = min(len(boxes), len(truth)) + 1
         raise ResultFileError(f"{source}, line {line}: {what} ({len(boxes)} rows for {len(truth)} frames)")
     try:

@@ -1,4 +1,4 @@
-"""From frame errors to curves of a sequence, and from sequences to the numbers of a table."""
+"""Turns frame errors into the curves of a sequence, and those of many sequences into the numbers of a table."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -20,13 +20,13 @@ class SequenceScores:
     success: np.ndarray  # (..., k)
     precision: np.ndarray  # (..., p)
     normalised_precision: np.ndarray  # (..., p)
-    average_overlap: np.ndarray  # (...) mean overlap of the valid frames
-    frames: int  # how many frames the curves were divided by
+    average_overlap: np.ndarray  # (...) mean overlap over the valid frames
+    frames: int  # number of frames that the curves were divided by
     valid_frames: int
 
 
-# Columns of tables -> fields of Summary: fractions of 1, as in the papers of OTB, LaSOT, GOT-10k, VOT and OxUvA. A new
-# measure is a line here, a field, and its formula in summary_of_curves.
+# Table columns -> fields of Summary, fractions of 1 as in the papers of OTB, LaSOT, GOT-10k, VOT and OxUvA. A new
+# measure needs a line here, a field, and its formula in summary_of_curves.
 MEASURES = {
     "AUC": "auc",
     "OP50": "op50",
@@ -53,13 +53,12 @@ class Summary:
 
 
 def score_frames(errors: FrameErrors, rule: EvaluatorRule) -> SequenceScores:
-    """Curves of a sequence from its frame errors."""
+    """Computes the curves of a sequence from its frame errors."""
     valid = int(errors.valid.sum())
     frames = valid if rule.exclude_invalid else errors.valid.size
     if frames == 0:
         raise UserError("ground_truth: no frame with a usable box; the sequence cannot be scored")
-    # a sequence without a single valid frame has nothing to overlap with
-    mean_overlap = errors.overlap[..., errors.valid].sum(axis=-1) / max(valid, 1)
+    mean_overlap = errors.overlap[..., errors.valid].sum(axis=-1) / max(valid, 1)  # 0 without a valid frame
     return SequenceScores(
         success=metrics.success_curve(errors.overlap, rule.overlap_thresholds, frames, inclusive=rule.inclusive),
         precision=metrics.precision_curve(errors.centre, rule.pixel_thresholds, frames),
@@ -73,13 +72,13 @@ def score_frames(errors: FrameErrors, rule: EvaluatorRule) -> SequenceScores:
 def score_sequence(
     prediction: ArrayLike, ground_truth: ArrayLike, rule: str | EvaluatorRule = DEFAULT_RULE, **facts: object
 ) -> SequenceScores:
-    """Curves of a sequence from its boxes; ``facts`` are the keywords of :func:`frames.frame_errors`."""
+    """Computes the curves of a sequence from its boxes; ``facts`` are keywords of :func:`frames.frame_errors`."""
     rule = get_rule(rule)
     return score_frames(frame_errors(prediction, ground_truth, rule, **facts), rule)
 
 
 def summarise(scores: Iterable[SequenceScores], rule: str | EvaluatorRule = DEFAULT_RULE) -> Summary:
-    """Puts sequences together as the rule says: each sequence, or each frame, weighs the same."""
+    """Combines sequences as the rule says: each sequence, or each frame, has the same weight."""
     rule, scores = get_rule(rule), list(scores)
     if not scores:
         raise UserError("scores: no sequence to summarise")
@@ -97,7 +96,7 @@ def summarise(scores: Iterable[SequenceScores], rule: str | EvaluatorRule = DEFA
 def summary_of_curves(
     success: np.ndarray, precision: np.ndarray, normalised: np.ndarray, overlap: np.ndarray, rule: EvaluatorRule
 ) -> Summary:
-    """The rule's numbers from (mean) curves; ``overlap`` is the mean overlap."""
+    """Computes the rule's numbers from (mean) curves; ``overlap`` is the mean overlap."""
     grid, pixels, sizes = rule.overlap_thresholds, rule.pixel_thresholds, rule.normalised_thresholds
     return Summary(
         auc=_area(success, grid, rule.auc, overlap),
@@ -133,5 +132,5 @@ def _mean(curves: list[np.ndarray], weights: np.ndarray, drop_zero: bool) -> np.
 def _weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     weights = weights.reshape(-1, *[1] * (values.ndim - 1)) if weights.ndim == 1 else weights
     total = weights.sum(axis=0)
-    # a tracker that lost every sequence from the start scores 0, although all its curves were left out
+    # a tracker that loses every sequence at once scores 0, although all its curves are dropped
     return (values * weights).sum(axis=0) / np.where(total == 0, 1.0, total)

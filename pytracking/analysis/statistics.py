@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-# Student's t: the 97.5 % point for 1 ... 30 degrees of freedom (two-sided 95 %)
+# 97.5 % quantiles of Student's t for 1 ... 30 degrees of freedom (two-sided 95 %)
 _T_975 = (
     12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
     2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
     2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423,
 )  # fmt: skip
 _Z_975 = 1.959963984540054
-EXACT_UP_TO = 14  # sequences for which all 2^n signs are tried
+EXACT_UP_TO = 14  # sequences; up to here all 2^n sign patterns are tried
 RESAMPLES = 10_000
 
 
 def t_quantile_975(degrees: int) -> float:
-    """The 97.5 % point of Student's t (four decimals)."""
+    """Returns the 97.5 % quantile of Student's t (four decimals)."""
     if degrees < 1:
         raise ValueError(f"degrees: at least 1, not {degrees}")
     if degrees <= len(_T_975):
@@ -30,7 +30,7 @@ def t_quantile_975(degrees: int) -> float:
 
 
 def mean_and_interval(values: ArrayLike) -> tuple[float, float]:
-    """Mean and half width of its 95 % interval over runs; the width of a single run is NaN."""
+    """Returns the mean over runs and the half width of its 95 % interval, which is NaN for a single run."""
     runs = np.asarray(values, np.float64).ravel()
     if runs.size < 2:
         return float(runs.mean()), float("nan")
@@ -42,7 +42,7 @@ class PairedComparison:
     """Tracker A against tracker B on the same sequences."""
 
     difference: float  # mean of A - B over sequences
-    low: float  # 95 % bootstrap interval of the mean difference; NaN for a single sequence, which has none
+    low: float  # 95 % bootstrap interval of the mean difference; NaN for a single sequence
     high: float
     p_value: float  # two-sided, sign-flip permutation test; NaN for a single sequence
     wins: int  # sequences where A is better
@@ -51,14 +51,14 @@ class PairedComparison:
 
     @property
     def interval(self) -> str:
-        """The interval for a table."""
+        """The interval as text for a table."""
         return "-" if np.isnan(self.low) else f"[{self.low:+.3f}, {self.high:+.3f}]"
 
 
 def compare_paired(a: ArrayLike, b: ArrayLike, seed: int = 0) -> PairedComparison:
-    """Whether A is better than B on these sequences (n,), or random signs would give such differences too.
+    """Tests whether A and B differ on these sequences (n,) by more than random signs would explain.
 
-    The scores are averaged over runs; the same seed gives the same numbers.
+    Scores are means over runs. The same seed gives the same numbers.
     """
     gaps = np.asarray(a, np.float64) - np.asarray(b, np.float64)
     if gaps.ndim != 1 or gaps.size == 0:
@@ -81,13 +81,13 @@ def compare_paired(a: ArrayLike, b: ArrayLike, seed: int = 0) -> PairedCompariso
 
 
 def _sign_flip_p(gaps: np.ndarray, rng: np.random.Generator) -> float:
-    """How often random signs give a mean at least as far from 0; all signs if there are few sequences."""
-    moved = gaps[gaps != 0]
-    if moved.size == 0:
+    """Fraction of sign patterns with a mean at least as far from 0; tries all patterns if there are few sequences."""
+    nonzero = gaps[gaps != 0]
+    if nonzero.size == 0:
         return 1.0
-    observed = abs(moved.sum()) * (1 - 1e-12)  # equal sums must not be told apart by rounding
-    if moved.size <= EXACT_UP_TO:
-        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=moved.size)))
-        return float((np.abs(signs @ moved) >= observed).mean())
-    signs = rng.integers(0, 2, (RESAMPLES, moved.size), dtype=np.int8) * 2.0 - 1.0
-    return float(((np.abs(signs @ moved) >= observed).sum() + 1) / (RESAMPLES + 1))
+    observed = abs(nonzero.sum()) * (1 - 1e-12)  # sums that are equal up to rounding must compare as equal
+    if nonzero.size <= EXACT_UP_TO:
+        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=nonzero.size)))
+        return float((np.abs(signs @ nonzero) >= observed).mean())
+    signs = rng.integers(0, 2, (RESAMPLES, nonzero.size), dtype=np.int8) * 2.0 - 1.0
+    return float(((np.abs(signs @ nonzero) >= observed).sum() + 1) / (RESAMPLES + 1))

@@ -16,7 +16,7 @@ _LATEX_SPECIAL = {letter: "\\" + letter for letter in "&%$#_{}"} | _LATEX_WORDS
 
 @dataclass(frozen=True)
 class Number:
-    """A number with its decimals and, where there is one, the half width of its 95 % interval."""
+    """A number with its decimals and, optionally, the half width of its 95 % interval."""
 
     value: float
     interval: float = float("nan")
@@ -38,12 +38,12 @@ class Table:
 
     title: str
     header: Sequence[str]
-    rows: list[Sequence[Cell]] = field(default_factory=list)  # the first cell of each is its name
-    notes: list[str] = field(default_factory=list)  # lines below, e.g. the evaluator rule
-    best: Sequence[str] = ()  # columns whose largest number LaTeX and Markdown print bold
+    rows: list[Sequence[Cell]] = field(default_factory=list)  # the first cell of a row is its name
+    notes: list[str] = field(default_factory=list)  # lines below the table, e.g. the evaluator rule
+    best: Sequence[str] = ()  # columns whose largest number is bold in LaTeX and Markdown
 
     def render(self, style: str = "text") -> str:
-        """The table in one of ``FORMATS``."""
+        """Renders the table in one of ``FORMATS``."""
         if style not in FORMATS:
             raise UserError(f"format: one of {', '.join(FORMATS)}, not '{style}'")
         return {"text": self._text, "markdown": self._markdown, "latex": self._latex, "csv": self._csv}[style]()
@@ -80,7 +80,7 @@ class Table:
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in self.notes)])
 
     def _csv(self) -> str:
-        """Plain numbers in full precision; a column's intervals follow it, where there are any."""
+        """Full-precision numbers; a column that has intervals is followed by a column of them."""
         columns: list[list[object]] = []
         for name, *cells in zip(self.header, *self.rows, strict=True):
             numbers = [cell if isinstance(cell, Number) else Number(math.nan) for cell in cells]
@@ -94,7 +94,7 @@ class Table:
         return stream.getvalue() + "".join(f"# {note}\n" for note in self.notes)
 
     def _marked(self, bold: str, clean=lambda text: text) -> list[list[str]]:
-        """Cells as text, the largest number of each ``best`` column bold."""
+        """Returns the cells as text, with the largest number of each ``best`` column in bold."""
         shown = [[clean(_show(cell)) for cell in row] for row in self.rows]
         for column, name in enumerate(self.header):
             values = [row[column].value for row in self.rows if isinstance(row[column], Number)]

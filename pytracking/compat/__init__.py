@@ -1,6 +1,6 @@
-"""Names and signatures of visionml/pytracking, on this project's implementations.
+"""Names and signatures of visionml/pytracking, backed by this project's implementations.
 
-Code written for pytracking imports them from pytracking's own places (``pytracking.libs``, ``pytracking.utils.params``,
-``pytracking.features.net_wrappers``, ...), where small modules fetch them from here. Nothing else of this project uses
-this package. docs/pytracking_users.md lists what is the same, what changed and what is not here.
+Code written for pytracking keeps its import paths (``pytracking.libs``, ``pytracking.utils.params``,
+``pytracking.features.net_wrappers``, ...): small modules there re-export what is defined here. No other code of this
+project uses this package. docs/pytracking_users.md lists what is unchanged, what changed and what is missing.
 """

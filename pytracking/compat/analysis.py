@@ -1,4 +1,4 @@
-"""Analysis under pytracking's names."""
+"""Analysis functions with pytracking's names and arguments."""
 from __future__ import annotations
 
 import json
@@ -28,7 +28,7 @@ def extract_results(
     exclude_invalid_frames: bool = False,
     verbose: bool = True,
 ) -> Evaluation:
-    """The scores of results on disk; nothing is written, as scores are kept in the cache."""
+    """Scores results on disk; writes no file, as scores are kept in the cache."""
     return ours.evaluate_results(
         trackers,
         dataset,
@@ -47,21 +47,21 @@ def print_results_per_attribute(
     verbose: bool = False,
     **kwargs: object,
 ) -> Table:
-    """Prints the AUC of each tracker on the sequences of each attribute; see ``get_dataset_attributes``."""
+    """Prints each tracker's AUC on the sequences of each attribute; see ``get_dataset_attributes``."""
     trackers = list(trackers)
     table = Table(report_name, ["Attribute", "Sequences"])
     for attribute, sequences in datasets.items():
         evaluation = ours.evaluate_results(trackers, list(sequences), merge_results, **kwargs)
-        scores = [float(np.mean(evaluation.summary(each).auc)) for each in evaluation.trackers]
-        table.header = ["Attribute", "Sequences", *(each.name for each in evaluation.trackers)]
+        scores = [float(np.mean(evaluation.summary(tracker).auc)) for tracker in evaluation.trackers]
+        table.header = ["Attribute", "Sequences", *(tracker.name for tracker in evaluation.trackers)]
         table.rows.append([attribute, len(evaluation.sequences), *(Number(score, decimals=3) for score in scores)])
     print(table)
     return table
 
 
 def playback_results(trackers: Iterable[Tracker], sequence: Sequence) -> Path:
-    """Writes a page that plays the results of a sequence, and returns it: open it in a browser."""
-    boxes = {each.display_name: read_boxes(boxes_file(each.results_dir, sequence.name)) for each in trackers}
+    """Writes an HTML page that plays the results of a sequence; returns its path."""
+    boxes = {one.display_name: read_boxes(boxes_file(one.results_dir, sequence.name)) for one in trackers}
     path = env_settings().require("result_plot_path", "playback") / f"{sequence.name}.html"
     write_page(path, sequence, boxes)
     print(f"page: {path} (open it in a browser)")
@@ -69,7 +69,7 @@ def playback_results(trackers: Iterable[Tracker], sequence: Sequence) -> Path:
 
 
 def plot_got_success(trackers: Iterable[Tracker], report_name: str) -> Path:
-    """Draws the success curves in reports of GOT-10k's server, ``<got_reports_path>/<display name>.json``."""
+    """Plots the success curves of GOT-10k's server reports, ``<got_reports_path>/<display name>.json``."""
     from matplotlib.figure import Figure
 
     folder = env_settings().require("got_reports_path", "plot_got_success")
@@ -85,11 +85,11 @@ def plot_got_success(trackers: Iterable[Tracker], report_name: str) -> Path:
 
 
 def _got_curve(file: Path) -> np.ndarray:
-    """The success rates in a report of GOT-10k's server, which has one entry, the tracker's."""
+    """Reads the success rates from a report of GOT-10k's server, whose single entry is the tracker's."""
     if not file.exists():
-        raise UserError(f"there is no {file}: save the report of GOT-10k's server under this name")
+        raise UserError(f"{file} does not exist: save the report of GOT-10k's server under this name")
     try:
         (report,) = json.loads(file.read_text(encoding="utf-8")).values()
         return np.asarray(report["succ_curve"], dtype=float)
     except (ValueError, AttributeError, TypeError, KeyError) as error:
-        raise UserError(f"{file} is no report of GOT-10k's server: it has no single entry with 'succ_curve'") from error
+        raise UserError(f"{file} is not a report of GOT-10k's server: expected one entry with 'succ_curve'") from error

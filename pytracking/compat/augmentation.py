@@ -1,4 +1,4 @@
-"""Augmentations as classes."""
+"""pytracking's augmentation classes."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ Size = Sequence[int] | None
 
 
 class Transform:
-    """A picture operation, then a crop of ``output_sz`` (h, w) from its middle, moved by ``shift`` (y, x)."""
+    """Applies an image operation, then crops ``output_sz`` (h, w) around the centre moved by ``shift`` (y, x)."""
 
     def __init__(self, output_sz: Size = None, shift: Size = None) -> None:
         self.output_sz = output_sz
         self.shift = tuple(shift) if shift is not None else (0, 0)
 
     def warp(self, image: Tensor) -> Tensor:
-        """The picture operation."""
+        """The image operation."""
         return image
 
     def __call__(self, image: Tensor, is_mask: bool = False) -> Tensor:
@@ -27,23 +27,23 @@ class Transform:
 
 
 class Identity(Transform):
-    """Nothing but the crop."""
+    """Only crops."""
 
 
 class FlipHorizontal(Transform):
-    """Left and right change places."""
+    """Mirrors the image left to right."""
 
     warp = staticmethod(ours.flip_horizontal)
 
 
 class FlipVertical(Transform):
-    """Top and bottom change places."""
+    """Mirrors the image top to bottom."""
 
     warp = staticmethod(ours.flip_vertical)
 
 
 class Translation(Transform):
-    """Moves the picture by ``translation`` (y, x)."""
+    """Moves the image by ``translation`` (y, x)."""
 
     def __init__(self, translation: Sequence[int], output_sz: Size = None, shift: Size = None) -> None:
         super().__init__(output_sz, shift)
@@ -51,7 +51,7 @@ class Translation(Transform):
 
 
 class Scale(Transform):
-    """Shrinks the picture by ``scale_factor``."""
+    """Shrinks the image by ``scale_factor``."""
 
     def __init__(self, scale_factor: float, output_sz: Size = None, shift: Size = None) -> None:
         super().__init__(output_sz, shift)
@@ -59,7 +59,7 @@ class Scale(Transform):
 
 
 class Rotate(Transform):
-    """Rotates the picture counterclockwise by ``angle`` degrees."""
+    """Rotates the image counterclockwise by ``angle`` degrees."""
 
     def __init__(self, angle: float, output_sz: Size = None, shift: Size = None) -> None:
         super().__init__(output_sz, shift)
@@ -67,7 +67,7 @@ class Rotate(Transform):
 
 
 class Blur(Transform):
-    """Blurs the picture by ``sigma`` pixels, or (y, x)."""
+    """Blurs the image by ``sigma`` pixels; a number or (y, x)."""
 
     def __init__(self, sigma: float | Sequence[float], output_sz: Size = None, shift: Size = None) -> None:
         super().__init__(output_sz, shift)

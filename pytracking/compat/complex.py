@@ -1,4 +1,4 @@
-"""Complex numbers as pairs in the last dimension, as torch had them before it had complex tensors."""
+"""Complex numbers as pairs in the last dimension, torch's layout before it had complex tensors."""
 from __future__ import annotations
 
 import builtins
@@ -10,13 +10,13 @@ from pytracking.compat.tensorlist import tensor_operation
 
 
 def is_complex(a: Tensor) -> bool:
-    """Whether the last dimension may hold pairs."""
+    """Whether the last dimension may hold complex pairs."""
     return a.dim() >= 4 and a.shape[-1] == 2
 
 
 @tensor_operation
 def complex(a: Tensor, b: Tensor | None = None) -> Tensor:  # noqa: A001  (pytracking's name)
-    """Pairs of real and imaginary parts."""
+    """Combines real and imaginary parts into pairs; ``b`` defaults to 0."""
     return torch.stack([a, torch.zeros_like(a) if b is None else b], -1)
 
 
@@ -37,13 +37,13 @@ def conj(a: Tensor) -> Tensor:
 
 @tensor_operation
 def mult(a: Tensor, b: Tensor) -> Tensor:
-    """The product; a factor without pairs is real."""
+    """Multiplies; a factor without pairs counts as real."""
     return _real_or_product(a, b, conjugate=False)
 
 
 @tensor_operation
 def mult_conj(a: Tensor, b: Tensor) -> Tensor:
-    """The product with the conjugate of ``b``."""
+    """Multiplies by the conjugate of ``b``."""
     return _real_or_product(a, b, conjugate=True)
 
 
@@ -59,7 +59,7 @@ def abs_sqr(a: Tensor) -> Tensor:
 
 @tensor_operation
 def exp_imag(phi: Tensor) -> Tensor:
-    """e to the power i phi."""
+    """Returns exp(i phi)."""
     return torch.stack([phi.cos(), phi.sin()], -1)
 
 

@@ -1,4 +1,4 @@
-"""Datasets as objects, and sequences of several objects."""
+"""pytracking's dataset classes, and sequences with several objects."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from pytracking.evaluation.sequence import SequenceList
 
 
 class BaseDataset:
-    """What a user's own dataset extends."""
+    """Base class for users' own datasets."""
 
     def __init__(self) -> None:
         self.env_settings: EnvSettings = env_settings()
@@ -23,12 +23,12 @@ class BaseDataset:
         return len(self.get_sequence_list())
 
     def get_sequence_list(self) -> SequenceList:
-        """All sequences."""
+        """Returns all sequences."""
         raise NotImplementedError
 
 
 class Dataset(BaseDataset):
-    """A dataset of this project."""
+    """One of this project's datasets, by name."""
 
     def __init__(self, name: str, attribute: str | None = None) -> None:
         super().__init__()
@@ -38,20 +38,20 @@ class Dataset(BaseDataset):
         sequences = get_dataset(self.name)
         if self.attribute is None:
             return sequences
-        return SequenceList([one for one in sequences if self.attribute in _attributes(one)])
+        return SequenceList([sequence for sequence in sequences if self.attribute in _attributes(sequence)])
 
     def get_attribute_names(self, mode: str = "short") -> list[str]:
-        """The attributes that sequences have; they have one name here, whatever the mode."""
+        """Returns the sequences' attributes; ``mode`` is ignored, as each attribute has only one name here."""
         return sorted({name for sequence in get_dataset(self.name) for name in _attributes(sequence)})
 
 
 def load_dataset(name: str, **kwargs: Any) -> Dataset:
-    """A dataset by name."""
+    """Returns a dataset by name."""
     return Dataset(name, **kwargs)
 
 
 def get_dataset_attributes(name: str, mode: str = "short", **kwargs: Any) -> dict[str, SequenceList]:
-    """The sequences of each attribute; all of them under the dataset's name where there are no attributes."""
+    """Returns the sequences of each attribute; a dataset without attributes has one entry, under its own name."""
     dataset = load_dataset(name, **kwargs)
     names = dataset.get_attribute_names(mode)
     if not names:
@@ -64,10 +64,10 @@ def _attributes(sequence: ours.Sequence) -> list[str]:
 
 
 class Sequence(ours.Sequence):
-    """A sequence with pytracking's arguments; with boxes by object it stands for one sequence per object.
+    """A sequence with pytracking's arguments; a mapping of boxes by object stands for one sequence per object.
 
-    ``init_data`` says in which frame each object starts: ``{frame: {"bbox": {object: box}}}``. Objects without it start
-    in the first frame. :meth:`by_object` is what is run: sequences named ``<name>_<object>``, as pytracking names
+    ``init_data`` gives the frame in which each object starts: ``{frame: {"bbox": {object: box}}}``; other objects start
+    in the first frame. The runner uses the sequences of :meth:`by_object`, named ``<name>_<object>`` like pytracking's
     results.
     """
 
@@ -85,7 +85,7 @@ class Sequence(ours.Sequence):
         multiobj_mode: bool = False,
     ) -> None:
         if ground_truth_seg is not None:
-            raise UserError(f"sequence '{name}': masks are not tracked here, only boxes")
+            raise UserError(f"sequence '{name}': only boxes can be tracked, not masks")
         self.object_ids, self.multiobj_mode = object_ids, multiobj_mode
         self.objects: dict[Any, np.ndarray] = {}
         if isinstance(ground_truth_rect, Mapping):

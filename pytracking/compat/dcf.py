@@ -12,9 +12,9 @@ from pytracking.features import windows
 
 @tensor_operation
 def max2d(a: Tensor) -> tuple[Tensor, Tensor]:
-    """The largest value of each map (..., h, w), and its row and column (..., 2)."""
-    values, places = a.flatten(-2).max(-1)
-    return values, torch.stack([places // a.shape[-1], places % a.shape[-1]], -1)
+    """Returns the largest value of each map (..., h, w), and its row and column (..., 2)."""
+    values, indices = a.flatten(-2).max(-1)
+    return values, torch.stack([indices // a.shape[-1], indices % a.shape[-1]], -1)
 
 
 def hann1d(sz: int, centered: bool = True) -> Tensor:
@@ -23,18 +23,18 @@ def hann1d(sz: int, centered: bool = True) -> Tensor:
 
 
 def hann2d(sz: Sequence[int] | Tensor, centered: bool = True) -> Tensor:
-    """The product of two cosine windows (1, 1, h, w)."""
+    """A 2D cosine window (1, 1, h, w)."""
     return windows.hann2d(_size(sz), centered=centered)
 
 
 def hann2d_clipped(sz: Sequence[int] | Tensor, effective_sz: Sequence[int] | Tensor, centered: bool = True) -> Tensor:
-    """A cosine window of ``effective_sz`` in the middle, its rim continued outwards (1, 1, h, w)."""
+    """A cosine window (1, 1, h, w) of ``effective_sz`` in the centre, its border values repeated outwards."""
     window = windows.hann2d_clipped(_size(sz), _size(effective_sz))
     return window if centered else torch.fft.ifftshift(window, (-2, -1))
 
 
 def gauss_spatial(sz: int, sigma: float, center: float = 0.0, end_pad: int = 0) -> Tensor:
-    """A bell (sz + end_pad,) around the middle of ``sz`` cells, moved by ``center``."""
+    """A Gaussian (sz + end_pad,) around the middle of ``sz`` cells, moved by ``center``."""
     cells = torch.arange(int(sz) + int(end_pad)) - (int(sz) - 1) / 2
     return torch.exp(-((cells - center) ** 2) / (2 * sigma**2))
 
@@ -42,7 +42,7 @@ def gauss_spatial(sz: int, sigma: float, center: float = 0.0, end_pad: int = 0) 
 def label_function_spatial(
     feat_sz: Tensor, sigma: Tensor, center: Tensor | None = None, end_pad: Tensor | None = None
 ) -> Tensor:
-    """A bell (1, 1, h, w) on a map of ``feat_sz`` cells."""
+    """A 2D Gaussian (1, 1, h, w) on a map of ``feat_sz`` cells."""
     centers = [0.0, 0.0] if center is None else [float(value) for value in center]
     pads = [0, 0] if end_pad is None else [int(value) for value in end_pad]
     rows, columns = (

@@ -1,4 +1,4 @@
-"""Features of image patches as objects, as pytracking's ATOM takes them."""
+"""Feature extractors with the interface that pytracking's ATOM uses."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ STRIDES = {"conv1": 2, "layer1": 4, "layer2": 8, "layer3": 16, "layer4": 32}
 
 
 class ATOMResNet18:
-    """Backbone layers of a network, normalised; keeps what the network's IoU-Net needs of the last patches."""
+    """Extracts normalised backbone layers of a network; keeps the IoU-Net's features of the last patches."""
 
     def __init__(
         self,
@@ -38,16 +38,16 @@ class ATOMResNet18:
         self.iou_predictor = self._net.bb_regressor
 
     def stride(self) -> TensorList:
-        """Pixels for each cell, by layer."""
+        """Pixels per cell, for each layer."""
         return TensorList([STRIDES[layer] for layer in self.output_layers])
 
     def size(self, im_sz: Tensor) -> TensorList:
-        """Cells of a patch, by layer."""
+        """Size of a patch in cells, for each layer."""
         return TensorList([im_sz // stride for stride in self.stride()])
 
     @torch.no_grad()
     def get_feature(self, im: Tensor) -> TensorList:
-        """The layers' maps of patches (n, 3, h, w), 0..255."""
+        """Returns the layers' feature maps of patches (n, 3, h, w) in 0..255."""
         layers = sorted({*self.output_layers, *LAYERS})
         maps = self._net.net.extract_backbone_features(self._net.preprocess_image(im), layers)
         self.iounet_backbone_features = TensorList([maps[layer].clone() for layer in LAYERS])
@@ -61,11 +61,11 @@ class ATOMResNet18:
         return features / (mean + 1e-10) ** (1 / self.normalize_power)
 
 
-ATOMResNet50 = ATOMResNet18  # the file says which it is
+ATOMResNet50 = ATOMResNet18  # the checkpoint decides the depth
 
 
 class MultiResolutionExtractor:
-    """Features of patches at several scales, of all sizes that the features have."""
+    """Extracts the maps of several features from patches at several scales."""
 
     def __init__(
         self, features: list[Any], patch_mode: BorderMode = "replicate", max_scale_change: float | None = None
@@ -81,29 +81,29 @@ class MultiResolutionExtractor:
             feature.initialize()
 
     def set_is_color(self, is_color: bool) -> None:
-        """Taken and not used: images have three channels here."""
+        """Does nothing: images always have three channels here."""
 
     def stride(self) -> Tensor:
-        """Pixels for each cell, by map."""
+        """Pixels per cell, for each map."""
         return torch.tensor([float(stride) for feature in self.features for stride in feature.stride()])
 
     def size(self, input_sz: Tensor) -> TensorList:
-        """Cells of a patch, by map."""
+        """Size of a patch in cells, for each map."""
         return TensorList([feature.size(input_sz) for feature in self.features]).unroll()
 
     def get_fparams(self, name: str) -> TensorList:
-        """Parameters by map."""
+        """Returns a parameter for each map."""
         return TensorList([getattr(feature.fparams, name) for feature in self.features]).unroll()
 
     def get_unique_attribute(self, name: str) -> Any:
-        """An attribute that one feature has."""
+        """Returns an attribute that exactly one feature has."""
         (found,) = [getattr(feature, name) for feature in self.features if hasattr(feature, name)]
         return found
 
     def extract(
         self, im: Tensor, pos: Tensor, scales: Any, image_sz: Tensor, return_patches: bool = False
     ) -> tuple[Any, ...]:
-        """Maps and corners of patches at some scales, and where asked for the patches."""
+        """Returns the maps and corners of patches at several scales, and optionally the patches."""
         patches, coords = sample_patch_multiscale(im, pos, scales, image_sz, self.patch_mode, self.max_scale_change)
         maps = TensorList([feature.get_feature(patches) for feature in self.features]).unroll()
         return (maps, coords, patches) if return_patches else (maps, coords)
@@ -111,6 +111,6 @@ class MultiResolutionExtractor:
     def extract_transformed(
         self, im: Tensor, pos: Tensor, scale: float, image_sz: Tensor, transforms: Sequence[Callable]
     ) -> TensorList:
-        """Maps of a patch after each of the transforms."""
+        """Returns the maps of a patch after each transform."""
         patches = sample_patch_transformed(im, pos, scale, image_sz, transforms)
         return TensorList([feature.get_feature(patches) for feature in self.features]).unroll()

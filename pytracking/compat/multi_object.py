@@ -1,4 +1,4 @@
-"""Several objects as pytracking's trackers take and give them: dictionaries by object."""
+"""Several objects in pytracking's format: dictionaries by object id."""
 from __future__ import annotations
 
 from collections.abc import Hashable
@@ -11,28 +11,28 @@ from pytracking.tracker.base import BaseTracker
 
 
 class MultiObjectWrapper:
-    """One tracker per object, on :class:`TargetGroup`; ``visdom`` and ``fast_load`` are not used."""
+    """Tracks several objects through :class:`TargetGroup`; ``visdom`` and ``fast_load`` are ignored."""
 
     def __init__(
         self, base_tracker_class: type[BaseTracker], params: Any, visdom: Any = None, fast_load: bool = False
     ) -> None:
         self.params = params
         self._group = TargetGroup(base_tracker_class(params))
-        self._ids: dict[Hashable, int] = {}  # ours by theirs, which need not be numbers
+        self._ids: dict[Hashable, int] = {}  # the caller's ids, which need not be numbers, to those of the group
 
     @property
     def initialized_ids(self) -> list[Hashable]:
-        """The objects that are followed."""
+        """Ids of the tracked objects."""
         return list(self._ids)
 
     def initialize(self, image: np.ndarray, info: dict[str, Any]) -> dict[str, Any]:
-        """Starts on the objects ``info["init_object_ids"]`` with boxes ``info["init_bbox"]``; forgets all others."""
+        """Starts tracking ``info["init_object_ids"]`` from the boxes ``info["init_bbox"]``; drops all other objects."""
         self._ids = {}
         self._group.init(image, {})
         return self._merged(self._added(image, info))
 
     def track(self, image: np.ndarray, info: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Follows all objects, and starts on those of ``info["init_object_ids"]``."""
+        """Tracks all objects and starts on those in ``info["init_object_ids"]``."""
         outputs = self._group.update(image)
         return self._merged({name: outputs[own] for name, own in self._ids.items()} | self._added(image, info or {}))
 
@@ -45,6 +45,6 @@ class MultiObjectWrapper:
 
     @staticmethod
     def _merged(outputs: dict[Hashable, dict[str, Any]]) -> dict[str, dict[Hashable, Any]]:
-        """Values by name, then by object."""
+        """Turns outputs by object into values by name, then by object."""
         names = dict.fromkeys(name for output in outputs.values() for name in output)
         return {name: {key: output.get(name) for key, output in outputs.items()} for name in names}

@@ -1,4 +1,4 @@
-"""Networks with pytracking's methods, on this project's networks."""
+"""This project's networks with pytracking's methods."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from pytracking.compat.tensorlist import TensorList
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.networks import MissingWeightsError
 
-LAYERS = ("layer2", "layer3")  # of the box regressor
+LAYERS = ("layer2", "layer3")  # inputs of the box regressor
 Learnt = tuple[Tensor, list[Tensor], list[Tensor]]  # the last filter, all filters, all losses
 
 
 def load_network(net_path: str, **overrides: Any) -> Network:
-    """A checkpoint of pytracking or of this project, by path or by name in ``network_path``, or a bundled network."""
+    """Loads a checkpoint of pytracking or this project, by path or by name in ``network_path``, or a bundled one."""
     folder = env_settings().network_path
     file = find_weights(str(net_path), [folder])
     if file is None:
@@ -33,7 +33,7 @@ def load_network(net_path: str, **overrides: Any) -> Network:
 
 
 class Network(nn.Module):
-    """A network of this project with pytracking's names; other attributes are the network's own."""
+    """Wraps one of this project's networks in pytracking's interface."""
 
     def __init__(self, network: BackboneAndBoxHead) -> None:
         super().__init__()
@@ -44,19 +44,19 @@ class Network(nn.Module):
             self.classifier = Classifier(network)
 
     def extract_backbone_features(self, im: Tensor, layers: Sequence[str] | None = None) -> dict[str, Tensor]:
-        """Feature maps by name of normalised images (n, 3, h, w)."""
+        """Returns the feature maps of normalised images (n, 3, h, w) by layer name."""
         return self.network.backbone_features(im, layers)
 
     def extract_classification_feat(self, backbone_feat: dict[str, Tensor]) -> Tensor:
-        """What the filter acts on."""
+        """Returns the features that the filter is applied to."""
         return self.network.classification_features(backbone_feat)
 
     def get_backbone_clf_feat(self, backbone_feat: dict[str, Tensor]) -> Tensor:
-        """The map that the classifier starts from."""
+        """Returns the classifier's input map."""
         return backbone_feat[self.network.classification_layer]
 
     def get_backbone_bbreg_feat(self, backbone_feat: dict[str, Tensor]) -> list[Tensor]:
-        """The maps that the box regressor starts from."""
+        """Returns the box regressor's input maps."""
         return [backbone_feat[name] for name in LAYERS]
 
 
@@ -71,7 +71,7 @@ class Classifier(nn.Module):
         self.filter_optimizer = Optimizer(network.classifier.filter_optimizer)
 
     def classify(self, weights: Tensor, feat: Tensor) -> Tensor:
-        """Scores (n, 1, h, w) of features (n, C, h, w)."""
+        """Returns scores (n, 1, h, w) of features (n, C, h, w)."""
         return self.own.classify(weights, feat)[:, None]
 
     def get_filter(
@@ -82,13 +82,13 @@ class Classifier(nn.Module):
         compute_losses: bool = True,
         train_label: Any = None,
     ) -> Learnt:
-        """The first filter, learnt on features (n, C, h, w) with boxes (n, 4); labels come from the boxes."""
+        """Learns the first filter on features (n, C, h, w) with boxes (n, 4), which also define the labels."""
         weights = self.filter_initializer(feat[None], bb[None])
         return self.filter_optimizer(weights, num_iter=num_iter, feat=feat, bb=bb, compute_losses=compute_losses)
 
 
 class Optimizer(nn.Module):
-    """The filter optimiser; its own attributes can be read and set here."""
+    """The filter optimiser; reading and setting attributes acts on the wrapped one."""
 
     def __init__(self, own: nn.Module) -> None:
         super().__init__()
@@ -114,16 +114,16 @@ class Optimizer(nn.Module):
         compute_losses: bool = True,
         train_label: Any = None,
     ) -> Learnt:
-        """Filters after some steps; lists are of one element each, and labels come from the boxes."""
+        """Runs the optimiser; arguments may be lists of one element, and boxes define the labels."""
         trace = OptimizerTrace()
-        first, feat, bb, sample_weight = (_only(each) for each in (weights, feat, bb, sample_weight))
+        first, feat, bb, sample_weight = (_unlisted(argument) for argument in (weights, feat, bb, sample_weight))
         last = self.own(first, feat, bb, sample_weight, num_iter, trace)
-        found = TensorList([last]) if isinstance(weights, list) else last
-        return found, trace.filters, trace.losses if compute_losses else []
+        result = TensorList([last]) if isinstance(weights, list) else last
+        return result, trace.filters, trace.losses if compute_losses else []
 
 
-def _only(value: Any) -> Any:
-    """The one element of a list, or what is not a list."""
+def _unlisted(value: Any) -> Any:
+    """Returns the only element of a list; any other value unchanged."""
     if not isinstance(value, list):
         return value
     (element,) = value
@@ -138,22 +138,22 @@ class BoxRegressor(nn.Module):
         self.own = own
 
     def get_modulation(self, feat: Sequence[Tensor], bb: Tensor) -> tuple[Tensor, Tensor]:
-        """Channel factors (n, C, 1, 1) of the targets in boxes (n, 4), one in each image."""
+        """Returns channel factors (n, C, 1, 1) of the targets in boxes (n, 4), one per image."""
         fine, coarse = self.own.modulation(dict(zip(LAYERS, feat, strict=True)), bb.reshape(-1, 4))
         return fine[..., None, None], coarse[..., None, None]
 
     def get_iou_feat(self, feat2: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """The test branch's maps."""
+        """Returns the test branch's feature maps."""
         return self.own.test_features(dict(zip(LAYERS, feat2, strict=True)))
 
     def predict_iou(self, modulation: Sequence[Tensor], feat: Sequence[Tensor], proposals: Tensor) -> Tensor:
-        """Overlaps (b, n) of proposals (b, n, 4)."""
-        factors = Modulation(*(each.reshape(len(proposals), -1) for each in modulation))
+        """Predicts the overlaps (b, n) of proposals (b, n, 4)."""
+        factors = Modulation(*(factor.reshape(len(proposals), -1) for factor in modulation))
         return self.own.predict(factors, tuple(feat), proposals)
 
 
 class NetWrapper:
-    """A network that is loaded when it is needed; its attributes are those of the network."""
+    """Loads a network on demand and gives access to its attributes."""
 
     def __init__(self, net_path: str, use_gpu: bool = True, initialize: bool = False, **kwargs: Any) -> None:
         self.net_path = net_path
@@ -169,23 +169,23 @@ class NetWrapper:
     def __getattr__(self, name: str) -> Any:
         net = vars(self).get("net")
         if net is None:
-            raise AttributeError(f"{name!r}: call initialize() first, which loads '{vars(self).get('net_path')}'")
+            raise AttributeError(f"{name!r}: call initialize() first to load '{vars(self).get('net_path')}'")
         return getattr(net, name)
 
     def load_network(self) -> None:
-        """Loads it again."""
+        """Loads the network, even if it is loaded already."""
         self.net = load_network(self.net_path, **self.net_kwargs).eval()
         if self.use_gpu:
             self.net.cuda()
 
     def initialize(self) -> None:
-        """Loads it, once."""
+        """Loads the network unless it is loaded already."""
         if self.net is None:
             self.load_network()
 
 
 class NetWithBackbone(NetWrapper):
-    """A network that takes images (n, 3, h, w), 0..255."""
+    """A network that takes images (n, 3, h, w) in 0..255."""
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class NetWithBackbone(NetWrapper):
         super().__init__(net_path, use_gpu, initialize, **kwargs)
 
     def preprocess_image(self, im: Tensor) -> Tensor:
-        """What the network expects."""
+        """Normalises images for the network."""
         if self.image_format in ("bgr", "bgr255"):
             im = im[:, [2, 1, 0]]
         if self.image_format in ("rgb", "bgr"):
@@ -211,5 +211,5 @@ class NetWithBackbone(NetWrapper):
         return im.cuda() if self.use_gpu else im
 
     def extract_backbone(self, im: Tensor) -> dict[str, Tensor]:
-        """Feature maps by name."""
+        """Returns feature maps by layer name."""
         return self.net.extract_backbone_features(self.preprocess_image(im))

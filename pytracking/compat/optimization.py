@@ -1,4 +1,4 @@
-"""Nonlinear least squares on lists of tensors, with this project's conjugate gradients."""
+"""Nonlinear least squares on tensor lists, solved by this project's conjugate gradients."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from pytracking.tracker.atom.conjugate_gradient import ConjugateGradient as Solv
 
 
 class L2Problem:
-    """Residuals whose squared length is to be small."""
+    """Base class of least-squares problems."""
 
     def __call__(self, x: TensorList) -> TensorList:
-        """The residuals."""
+        """Returns the residuals."""
         raise NotImplementedError
 
     def ip_input(self, a: TensorList, b: TensorList) -> Tensor:
-        """Inner product of two variables; taken over all of their numbers here, whatever a problem says."""
+        """Inner product of two variables; the solvers here ignore overrides and use the plain one."""
         return sum((first * second).sum() for first, second in zip(a, b, strict=True))
 
     def ip_output(self, a: TensorList, b: TensorList) -> Tensor:
@@ -27,16 +27,16 @@ class L2Problem:
         return sum((first * second).sum() for first, second in zip(a, b, strict=True))
 
     def M1(self, x: TensorList) -> TensorList:  # noqa: N802  (pytracking's name)
-        """An approximate inverse of the curvature, times ``x``."""
+        """Preconditioner: approximate inverse of the curvature times ``x``."""
         return x
 
 
 class GaussNewtonCG:
-    """Gauss-Newton steps, each by some iterations of conjugate gradients; changes the variable in place.
+    """Gauss-Newton steps solved by conjugate gradients; changes the variable in place.
 
     Args:
-        cg_eps: ignored, as the number of iterations decides.
-        standard_alpha: ignored, as the usual step length is taken.
+        cg_eps: ignored; the number of iterations is fixed.
+        standard_alpha: ignored; the standard step length is used.
         direction_forget_factor: the solver's ``forget_factor``.
     """
 
@@ -56,11 +56,11 @@ class GaussNewtonCG:
         self._solver = Solver(fletcher_reeves=fletcher_reeves, forget_factor=direction_forget_factor)
 
     def reset_state(self) -> None:
-        """Forgets the last direction."""
+        """Forgets the last search direction."""
         self._solver.reset()
 
     def run(self, num_cg_iter: int | Sequence[int], num_gn_iter: int | None = None) -> tuple[Tensor, Tensor]:
-        """Some steps; a list has the iterations of each."""
+        """Runs Gauss-Newton steps; a list gives the iterations of each step."""
         steps = [num_cg_iter] * (num_gn_iter or 1) if isinstance(num_cg_iter, int) else num_cg_iter
         for iterations in steps:
             if iterations > 0:
@@ -69,40 +69,43 @@ class GaussNewtonCG:
 
     def _step(self, iterations: int) -> None:
         with torch.enable_grad():
-            point = TensorList([each.detach().requires_grad_(True) for each in self.x])
+            point = TensorList([part.detach().requires_grad_(True) for part in self.x])
             residuals = self.problem(point)
-            transposed = TensorList([torch.zeros_like(each).requires_grad_(True) for each in residuals])
-            pulled = torch.autograd.grad(residuals, point, transposed, create_graph=True)
-        # What is linear in `transposed` is differentiated once more, which gives products with the Jacobian.
+            dummy = TensorList([torch.zeros_like(residual).requires_grad_(True) for residual in residuals])
+            transposed_product = torch.autograd.grad(residuals, point, dummy, create_graph=True)  # J^T dummy
+        # it is linear in `dummy`, so differentiating it again gives products with the Jacobian J
 
         def product(vector: Tensor) -> Tensor:
-            pushed = torch.autograd.grad(pulled, transposed, self._split(vector), retain_graph=True)
-            return _flat(torch.autograd.grad(residuals, point, pushed, retain_graph=True))
+            jacobian_product = torch.autograd.grad(transposed_product, dummy, self._split(vector), retain_graph=True)
+            return _flat(torch.autograd.grad(residuals, point, jacobian_product, retain_graph=True))
 
-        detached = [each.detach() for each in residuals]
+        detached = [residual.detach() for residual in residuals]
         gradient = _flat(torch.autograd.grad(residuals, point, detached, retain_graph=True))
 
         def precondition(vector: Tensor) -> Tensor:
             return _flat(self.problem.M1(self._split(vector)))
 
-        move = self._solver.solve(product, -gradient, iterations, precondition)
+        step = self._solver.solve(product, -gradient, iterations, precondition)
         with torch.no_grad():
-            for each, change in zip(self.x, self._split(move), strict=True):
-                each.add_(change)
+            for part, change in zip(self.x, self._split(step), strict=True):
+                part.add_(change)
         if self.debug:
-            loss = sum(each.square().sum() for each in detached).reshape(1)
+            loss = sum(residual.square().sum() for residual in detached).reshape(1)
             self.losses = torch.cat([self.losses.to(loss), loss])
 
     def _split(self, vector: Tensor) -> TensorList:
-        parts = vector.split([each.numel() for each in self.x])
-        return TensorList([part.view_as(each) for part, each in zip(parts, self.x, strict=True)])
+        pieces = vector.split([part.numel() for part in self.x])
+        return TensorList([piece.view_as(part) for piece, part in zip(pieces, self.x, strict=True)])
 
 
 class ConjugateGradient(GaussNewtonCG):
-    """The same on the problem as it is at the start of each run; the last direction goes on where asked for."""
+    """Runs conjugate gradients on the problem linearised at the start of each run.
+
+    With ``direction_forget_factor`` the last direction is carried over to the next run.
+    """
 
     def run(self, num_cg_iter: int, num_gn_iter: None = None) -> tuple[Tensor, Tensor]:
-        """Some iterations."""
+        """Runs this many iterations."""
         return super().run(num_cg_iter)
 
 
@@ -115,22 +118,22 @@ class GradientDescentL2:
         self.problem, self.x = problem, variable
         self.step_length, self.momentum = step_length, momentum
         self.residuals, self.losses = torch.zeros(0), torch.zeros(0)
-        self._velocity = [torch.zeros_like(each) for each in variable]
+        self._velocity = [torch.zeros_like(part) for part in variable]
 
     def run(self, num_iter: int, dummy: Any = None) -> None:
-        """Some steps."""
+        """Runs this many steps."""
         for _ in range(num_iter):
             with torch.enable_grad():
-                point = TensorList([each.detach().requires_grad_(True) for each in self.x])
-                loss = sum(each.square().sum() for each in self.problem(point)) / 2
+                point = TensorList([part.detach().requires_grad_(True) for part in self.x])
+                loss = sum(residual.square().sum() for residual in self.problem(point)) / 2
                 gradients = torch.autograd.grad(loss, point)
             with torch.no_grad():
-                for each, velocity, gradient in zip(self.x, self._velocity, gradients, strict=True):
+                for part, velocity, gradient in zip(self.x, self._velocity, gradients, strict=True):
                     velocity.mul_(self.momentum).add_(gradient)
-                    each.sub_(self.step_length * velocity)
+                    part.sub_(self.step_length * velocity)
 
 
 def _flat(tensors: Sequence[Tensor]) -> Tensor:
-    return torch.cat([each.reshape(-1) for each in tensors])
+    return torch.cat([tensor.reshape(-1) for tensor in tensors])
 
 

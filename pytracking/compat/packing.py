@@ -1,4 +1,4 @@
-"""Submissions to benchmarks under pytracking's names; they are written to the folder of the program that runs."""
+"""Benchmark submissions with pytracking's names; files are written to the working directory."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -9,8 +9,8 @@ from pytracking.evaluation.submission import FORMATS, pack
 
 
 def pack_got10k_results(tracker_name: str, param_name: str, output_name: str) -> Path:
-    """GOT-10k's zip of up to three runs."""
-    folder = Path(Tracker(tracker_name, param_name).results_dir)  # may name the network too
+    """Writes GOT-10k's zip of up to three runs."""
+    folder = Path(Tracker(tracker_name, param_name).results_dir)  # its name may include the network
     trackers = [Tracker(tracker_name, param_name, run_id) for run_id in list_runs(folder.parent, folder.name) or [None]]
     return _pack("got10k", trackers, output_name)
 
@@ -18,14 +18,14 @@ def pack_got10k_results(tracker_name: str, param_name: str, output_name: str) ->
 def pack_trackingnet_results(
     tracker_name: str, param_name: str, run_id: int | None = None, output_name: str | None = None
 ) -> Path:
-    """TrackingNet's zip."""
+    """Writes TrackingNet's zip."""
     return _pack("trackingnet", [Tracker(tracker_name, param_name, run_id)], output_name)
 
 
 def pack_lasot_results(
     tracker_name: str, param_name: str, run_id: int | None = None, output_name: str | None = None
 ) -> Path:
-    """LaSOT's text files."""
+    """Writes LaSOT's text files."""
     return _pack("lasot", [Tracker(tracker_name, param_name, run_id)], output_name)
 
 

@@ -1,4 +1,4 @@
-"""Parameters as a bag of attributes, and parameters by feature."""
+"""pytracking's parameter classes."""
 from __future__ import annotations
 
 import random
@@ -8,28 +8,28 @@ from pytracking.compat.tensorlist import TensorList
 
 
 class TrackerParams:
-    """Any attributes; used wherever this project's dataclasses of parameters are."""
+    """Parameters as free attributes; accepted everywhere in place of this project's parameter dataclasses."""
 
     def __init__(self, **values: Any) -> None:
         vars(self).update(values)
 
     def set_default_values(self, default_vals: dict[str, Any]) -> None:
-        """Sets what is not there yet."""
+        """Sets the parameters that are not set yet."""
         vars(self).update({name: value for name, value in default_vals.items() if not self.has(name)})
 
     def get(self, name: str, *default: Any) -> Any:
-        """A parameter, or the default where one is given."""
+        """Returns a parameter, or the default if one is given."""
         if len(default) > 1:
             raise ValueError(f"get({name!r}) takes one default, not {len(default)}")
         return getattr(self, name, *default)
 
     def has(self, name: str) -> bool:
-        """Whether there is such a parameter."""
+        """Whether the parameter is set."""
         return hasattr(self, name)
 
 
 class FeatureParams:
-    """Parameters by feature; lists become a :class:`TensorList`."""
+    """Parameters of a feature; lists become a :class:`TensorList`."""
 
     def __init__(self, **values: Any) -> None:
         for name, value in values.items():
@@ -37,5 +37,5 @@ class FeatureParams:
 
 
 def Choice(*values: Any) -> Any:  # noqa: N802  (pytracking's name)
-    """One of the values, by chance."""
+    """Returns one of the values at random."""
     return random.choice(values)

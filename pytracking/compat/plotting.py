@@ -1,4 +1,4 @@
-"""Views of tensors, as Matplotlib figures."""
+"""Shows tensors in Matplotlib figures."""
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def draw_figure(fig: Any) -> None:
-    """Shows a figure where there is a window."""
+    """Redraws a figure's window, if it has one."""
     fig.canvas.draw_idle()
     fig.canvas.flush_events()
 
@@ -20,8 +20,8 @@ def show_tensor(
     range: tuple[float | None, float | None] = (None, None),
     ax: Any = None,
 ) -> None:
-    """A map as an image."""
-    import matplotlib.pyplot as plt  # here because only debugging needs it
+    """Shows a map as an image."""
+    import matplotlib.pyplot as plt  # only debugging needs it
 
     values = np.asarray(a.detach().squeeze().cpu())
     axes = ax or plt.figure(fig_num, clear=True).gca()
@@ -40,7 +40,7 @@ def plot_graph(
     ylabel: str | None = None,
     x_data: Any = None,
 ) -> None:
-    """Numbers as a curve."""
+    """Plots numbers as a curve."""
     import matplotlib.pyplot as plt
 
     values = np.asarray(a.detach().squeeze().cpu())
@@ -51,7 +51,7 @@ def plot_graph(
 
 
 def overlay_mask(im: np.ndarray, ann: np.ndarray, alpha: float = 0.5) -> np.ndarray:
-    """A copy of the image, tinted where the mask is not 0."""
+    """Returns a copy of the image, tinted where the mask is not 0."""
     tinted = im.astype(np.float64)
     tinted[np.asarray(ann) != 0] *= 1 - alpha
     tinted[np.asarray(ann) != 0] += alpha * np.array([255.0, 138.0, 61.0])

@@ -1,4 +1,4 @@
-"""Patches of images that are tensors (1, 3, h, w), 0..255."""
+"""Crops patches from images given as tensors (1, 3, h, w) in 0..255."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,12 +11,12 @@ from pytracking.features.crop import BorderMode, sample_rectangle
 
 
 def numpy_to_torch(a: np.ndarray) -> Tensor:
-    """An image (h, w, 3) as a float tensor (1, 3, h, w)."""
+    """Converts an image (h, w, 3) to a float tensor (1, 3, h, w)."""
     return torch.from_numpy(a).float().permute(2, 0, 1)[None]
 
 
 def torch_to_numpy(a: Tensor) -> np.ndarray:
-    """A tensor (1, 3, h, w) as an image (h, w, 3)."""
+    """Converts a tensor (1, 3, h, w) to an image (h, w, 3)."""
     return a[0].permute(1, 2, 0).numpy()
 
 
@@ -29,13 +29,13 @@ def sample_patch(
     max_scale_change: float | None = None,
     is_mask: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """A rectangle of ``sample_sz`` pixels around ``pos`` (y, x), resized to ``output_sz``.
+    """Crops ``sample_sz`` pixels around ``pos`` (y, x) and resizes them to ``output_sz``.
 
     Returns:
         The patch (1, 3, h, w) and its corners top, left, bottom, right in the image (1, 4).
     """
     if is_mask:
-        raise NotImplementedError("is_mask: masks are not cut here; trackers of this project follow boxes")
+        raise NotImplementedError("is_mask: masks cannot be cropped; this project's trackers use boxes")
     patch, crop = sample_rectangle(
         torch_to_numpy(im),
         pos.float().numpy(),
@@ -55,7 +55,7 @@ def sample_patch_multiscale(
     mode: BorderMode = "replicate",
     max_scale_change: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Patches (n, 3, h, w) of ``image_sz`` at several scales, and their corners (n, 4)."""
+    """Crops patches (n, 3, h, w) of ``image_sz`` at several scales; also returns their corners (n, 4)."""
     scales = [scales] if isinstance(scales, (int, float)) else scales
     pairs = [sample_patch(im, pos, scale * image_sz, image_sz, mode, max_scale_change) for scale in scales]
     return torch.cat([patch for patch, _ in pairs]), torch.cat([corners for _, corners in pairs])
@@ -64,6 +64,6 @@ def sample_patch_multiscale(
 def sample_patch_transformed(
     im: Tensor, pos: Tensor, scale: float, image_sz: Tensor, transforms: Sequence[Callable], is_mask: bool = False
 ) -> Tensor:
-    """A patch after each of the transforms, (n, 3, h, w)."""
+    """Crops a patch and applies each transform to it; returns (n, 3, h, w)."""
     patch, _ = sample_patch(im, pos, scale * image_sz, image_sz, is_mask=is_mask)
     return torch.cat([transform(patch) for transform in transforms])

@@ -1,4 +1,4 @@
-"""A list of tensors on which arithmetic and tensor methods act element by element."""
+"""A list of tensors with elementwise arithmetic and tensor methods."""
 from __future__ import annotations
 
 import functools
@@ -13,7 +13,7 @@ COMPARISONS = ("lt", "le", "gt", "ge")
 
 
 class TensorList(list):
-    """``TensorList([a, b]) + 1`` is ``TensorList([a + 1, b + 1])``; other lists are taken element by element."""
+    """``TensorList([a, b]) + 1`` is ``TensorList([a + 1, b + 1])``; a list as operand is used element by element."""
 
     def __init__(self, tensors: Iterable[Any] | None = None) -> None:
         super().__init__(tensors or ())
@@ -31,34 +31,34 @@ class TensorList(list):
         return self.apply(operator.pos)
 
     def concat(self, other: Iterable[Any]) -> TensorList:
-        """The elements of both."""
+        """Returns the elements of both lists."""
         return TensorList([*self, *other])
 
     def copy(self) -> TensorList:
         return TensorList(self)
 
     def unroll(self) -> TensorList:
-        """Without lists inside lists."""
+        """Flattens nested lists."""
         flat = TensorList()
         for element in self:
             flat.extend(element.unroll() if isinstance(element, TensorList) else [element])
         return flat
 
     def list(self) -> list:
-        """An ordinary list."""
+        """Returns a plain list."""
         return [*self]
 
     def attribute(self, name: str, *default: Any) -> TensorList:
-        """An attribute of each element."""
+        """Returns an attribute of each element."""
         return TensorList([getattr(element, name, *default) for element in self])
 
     def apply(self, function: Callable[[Any], Any]) -> TensorList:
-        """A function of each element."""
+        """Applies a function to each element."""
         return TensorList([function(element) for element in self])
 
     def __getattr__(self, name: str) -> Callable[..., TensorList]:
         if name.startswith("__") or not hasattr(torch.Tensor, name):
-            raise AttributeError(f"neither lists nor tensors have {name!r}")
+            raise AttributeError(f"neither lists nor tensors have an attribute {name!r}")
 
         def of_each(*args: Any, **options: Any) -> TensorList:
             return TensorList([getattr(element, name)(*args, **options) for element in self])
@@ -93,7 +93,7 @@ for _name in COMPARISONS:
 
 
 def tensor_operation(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Lets a function of tensors take a :class:`TensorList` for any of its arguments, and return one then."""
+    """Lets a function of tensors accept a :class:`TensorList` for any positional argument and then return one."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Visdom, which is not used here."""
+"""A stand-in for pytracking's Visdom, which this project does not use."""
 from __future__ import annotations
 
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from ltr.errors import UserError
 
 MESSAGE = (
-    "Visdom is not used here. --debug writes a tracker's views as files, and `pytracking serve` shows boxes, score "
+    "Visdom is not used here. --debug writes a tracker's views to files, and `pytracking serve` shows boxes, score "
     "maps and the learner's numbers in the browser while a video is tracked"
 )
 
 
 class Visdom:
-    """Raises a UserError that says what to use instead."""
+    """Raises a UserError that names the alternatives."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         raise UserError(MESSAGE)

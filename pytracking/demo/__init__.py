@@ -1,1 +1,1 @@
-"""Renders the demo sequences: integer arithmetic only, so that every machine gets the same pixels."""
+"""Renders the demo sequences in integer arithmetic, so that every machine gets the same pixels."""

@@ -1,4 +1,4 @@
-"""Renders all demo sequences in memory and prints what belongs into ``digests.json``."""
+"""Renders all demo sequences in memory and prints the contents of ``digests.json``."""
 import hashlib
 import json
 

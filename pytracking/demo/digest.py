@@ -11,15 +11,15 @@ DIGESTS_FILE = Path(__file__).with_name("digests.json")
 
 
 def digested(frame: Rendered) -> bytes:
-    """The pixels and the annotation of a frame, for its sequence's SHA-256."""
+    """Returns the pixels and annotation of a frame as bytes for its sequence's SHA-256."""
     return frame.image.tobytes() + f"{frame.box} {frame.visible}\n".encode()
 
 
 def reference_digests() -> dict[str, str]:
-    """SHA-256 by name of sequence."""
+    """Returns the reference SHA-256 of each sequence by name."""
     return json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
 
 
 def version() -> str:
-    """A short name for this state of all sequences."""
+    """Returns a short id of the current state of all sequences."""
     return hashlib.sha256(DIGESTS_FILE.read_bytes()).hexdigest()[:8]

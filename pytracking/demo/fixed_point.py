@@ -1,7 +1,7 @@
-"""Integer arithmetic for the renderer: no float ever touches a pixel, so every machine renders the same bytes.
+"""Integer arithmetic for the renderer: without floats, every machine renders the same bytes.
 
 Positions and sizes are in 1/256 pixel ("q8"), angles in 1/1024 turn, sines in 1/16384 ("q14"). Random numbers are the
-raw output of PCG64, whose stream numpy guarantees, unlike that of ``Generator``'s distributions.
+raw output of PCG64: numpy guarantees its stream, but not those of ``Generator``'s distributions.
 """
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 ONE = 256  # one pixel, or a factor of one
 TURN = 1024  # a full turn
 SINE_ONE = 1 << 14
-TICKS = 8  # units of time in a frame; the shutter of a blurred frame is open for some of them
+TICKS = 8  # units of time per frame; a blurred frame is exposed during several of them
 
 
 def _sine_table() -> np.ndarray:
-    """Sine of every angle by its Taylor series in integers, rounded once at the end."""
+    """Computes the sine of every angle by an integer Taylor series, rounded once at the end."""
     precision = 1 << 80
     pi = 3797952473636338580787993  # floor(pi * 2**80)
     table = np.zeros(TURN, np.int64)
@@ -33,7 +33,7 @@ def _sine_table() -> np.ndarray:
 
 
 SINE = _sine_table()
-# Angle whose sine is x / 256, for x in 0..256: how far round a cylinder a point of its silhouette lies.
+# angle whose sine is x / 256, for x in 0..256: maps a cylinder's silhouette to the angle around its axis
 ARCSINE = np.searchsorted(SINE[: TURN // 4 + 1], np.arange(ONE + 1) * (SINE_ONE // ONE))
 
 
@@ -46,23 +46,23 @@ def cosine(angle: int) -> int:
 
 
 def random_bytes(seed: int, count: int) -> np.ndarray:
-    """``count`` uniform bytes."""
+    """Returns ``count`` uniform bytes."""
     words = np.random.PCG64(seed).random_raw((count + 7) // 8)
     return words.astype("<u8").view(np.uint8)[:count]
 
 
 def random_integers(seed: int, count: int, low: int, high: int) -> list[int]:
-    """``count`` integers in ``low..high - 1``."""
+    """Returns ``count`` integers in ``low..high - 1``."""
     return [low + int(word) % (high - low) for word in np.random.PCG64(seed).random_raw(count)]
 
 
 def smooth(fraction: np.ndarray | int, one: int) -> np.ndarray | int:
-    """The curve 3t^2 - 2t^3 for t = fraction / one."""
+    """Smoothstep: 3t^2 - 2t^3 for t = fraction / one, scaled by ``one``."""
     return fraction * fraction * (3 * one - 2 * fraction) // (one * one)
 
 
 def path(time: int, *knots: tuple[int, int]) -> int:
-    """A value that moves smoothly from knot to knot; each knot is (frame, value), ``time`` in 1/8 frame."""
+    """Interpolates smoothly between knots (frame, value); ``time`` in 1/8 frame."""
     if time <= knots[0][0] * TICKS:
         return knots[0][1]
     for (start, before), (end, after) in zip(knots, knots[1:], strict=False):

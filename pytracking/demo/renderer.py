@@ -1,4 +1,4 @@
-"""Draws scenes (background, figures before and behind each other, light, grain) and measures what is visible."""
+"""Draws scenes (background, figures in front of each other, light, grain) and measures the target's visible part."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ from pytracking.demo.sprites import Part, figure, lantern_texture
 from pytracking.demo.textures import BACKGROUNDS, WORLD
 
 HEIGHT, WIDTH = 240, 320
-MARGIN = 128  # the target is measured this far outside the image too, to know how much of it has left
+MARGIN = 128  # the target is also drawn this far outside the image, to measure how much of it has left
 LANTERN_RADIUS = 32
-LEAST_VISIBLE = 15  # percent; below it the target counts as absent
+LEAST_VISIBLE = 15  # percent; below this the target counts as absent
 
 
 @dataclass
@@ -27,20 +27,20 @@ class Actor:
     angle: int = 0  # 1/1024 turn
     gait: int = 0  # phase of its moving parts, 1/1024 turn
     stretch: int = ONE  # height over width, q8
-    bend: int = 0  # amplitude of a wave running through it, q8 pixels
+    bend: int = 0  # amplitude of a wave running along the figure, q8 pixels
 
 
 @dataclass
 class Scene:
-    """Everything that one exposure shows."""
+    """The contents of one exposure."""
 
     camera: tuple[int, int]  # upper left corner in the world, q8
     target: Actor
     behind: list[Actor] = field(default_factory=list)
     front: list[Actor] = field(default_factory=list)
-    gain: tuple[int, int, int] = (ONE, ONE, ONE)  # light of each channel, q8
+    gain: tuple[int, int, int] = (ONE, ONE, ONE)  # brightness per channel, q8
     spotlight: int = 0  # strength of a brightness gradient from left to right, -256..256
-    drift: tuple[int, int] | None = None  # a second layer of the background moving on its own, q8
+    drift: tuple[int, int] | None = None  # corner of a second background layer that moves independently, q8
 
 
 @dataclass
@@ -49,11 +49,11 @@ class Rendered:
 
     image: np.ndarray  # (h, w, 3) uint8 RGB
     box: tuple[int, int, int, int] | None  # x, y, w, h of the part inside the image; None: absent
-    visible: int  # percent of the target that can be seen
+    visible: int  # visible part of the target, percent
 
 
 def render(background: str, seed: int, scenes: list[Scene], frame: int) -> Rendered:
-    """One frame: the mean of its exposures; the middle one is annotated."""
+    """Renders a frame as the mean of its exposures; the middle one is annotated."""
     total = np.zeros((HEIGHT, WIDTH, 3), np.int32)
     for index, scene in enumerate(scenes):
         image, target, cover = _expose(background, seed, scene)
@@ -62,7 +62,7 @@ def render(background: str, seed: int, scenes: list[Scene], frame: int) -> Rende
             box, visible = _measure(target, cover)
     image = total // len(scenes)
     image = np.clip(image + _grain(seed, frame), 0, 255)
-    # Six bits a channel: under the grain no eye sees it, and lossless files become half as large.
+    # six bits per channel: invisible under the grain, and lossless files become half as large
     return Rendered((image & 252).astype(np.uint8), box, visible)
 
 
@@ -93,13 +93,13 @@ def _measure(target: np.ndarray, cover: np.ndarray) -> tuple[tuple[int, int, int
 
 @cache
 def _world(background: str, seed: int) -> np.ndarray:
-    """The background, repeated so far that every view is one slice of it."""
+    """Returns the background, repeated far enough for every view to be a single slice."""
     tile = BACKGROUNDS[background](seed)
     return np.pad(tile, ((0, HEIGHT + 1), (0, WIDTH + 1), (0, 0)), mode="wrap").astype(np.uint16)
 
 
 def _view(background: str, seed: int, corner: tuple[int, int]) -> np.ndarray:
-    """The background from a corner at sub-pixel precision (1/16 pixel), (h, w, 3) uint16."""
+    """Returns the background seen from a corner, to 1/16 pixel: (h, w, 3) uint16."""
     world = _world(background, seed)
     left, top = corner[0] // ONE % WORLD[1], corner[1] // ONE % WORLD[0]
     fx, fy = corner[0] % ONE // 16, corner[1] % ONE // 16
@@ -126,13 +126,13 @@ def _grain_tile(seed: int) -> np.ndarray:
 
 
 def _grain(seed: int, frame: int) -> np.ndarray:
-    """Noise of the sensor: another cut of one tile for every frame."""
+    """Returns sensor noise: a different crop of one tile for each frame."""
     dy, dx = (int(value) % 64 for value in random_bytes(seed * 4099 + frame, 2))
     return _grain_tile(seed)[dy : dy + HEIGHT, dx : dx + WIDTH]
 
 
 def _draw(image: np.ndarray, mask: np.ndarray | None, actor: Actor) -> None:
-    """Draws a figure into the image and notes where it is in the mask, which may have a margin around the image."""
+    """Draws a figure into the image and marks it in the mask, which may have a margin around the image."""
     if actor.figure == "lantern":
         _draw_lantern(image, mask, actor)
         return
@@ -175,7 +175,7 @@ def _draw_part(
 
 
 def _draw_lantern(image: np.ndarray, mask: np.ndarray | None, actor: Actor) -> None:
-    """A turning cylinder: ``gait`` is how far it has turned."""
+    """Draws a turning cylinder; ``gait`` is its angle of rotation."""
     radius = LANTERN_RADIUS * actor.scale
     place = (actor.x, actor.y)
     corners = [(x, y) for x in (-radius, radius) for y in (-radius, radius)]
@@ -203,7 +203,7 @@ def _margin(mask: np.ndarray | None) -> int:
 def _window(
     place: tuple[int, int], corners: list[tuple[int, int]], angle: int, bend: int, margin: int
 ) -> tuple[int, int, int, int] | None:
-    """Pixels (left, top, right, bottom) that a rotated rectangle may touch, cut to the image and a margin."""
+    """Returns the pixels (left, top, right, bottom) a rotated rectangle may touch, clipped to image plus margin."""
     c, s = cosine(angle), sine(angle)
     xs = [place[0] + (x * c - y * s) // SINE_ONE for x, y in corners]
     ys = [place[1] + (x * s + y * c) // SINE_ONE for x, y in corners]
@@ -214,7 +214,7 @@ def _window(
 
 
 def _local(window: tuple[int, int, int, int], place: tuple[int, int], angle: int) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates of the window's pixels in the figure's own axes, q8 image pixels."""
+    """Returns the coordinates of the window's pixels in the figure's axes, q8 image pixels."""
     left, top, right, bottom = window
     dx = np.arange(left, right, dtype=np.int64)[None, :] * ONE + ONE // 2 - place[0]
     dy = np.arange(top, bottom, dtype=np.int64)[:, None] * ONE + ONE // 2 - place[1]
@@ -224,7 +224,7 @@ def _local(window: tuple[int, int, int, int], place: tuple[int, int], angle: int
 
 @cache
 def _premultiplied(data: bytes, shape: tuple[int, int, int], small: bool) -> np.ndarray:
-    """A texture with its colours multiplied by coverage and an empty border; half the size if ``small``."""
+    """Returns a texture with colours premultiplied by coverage and an empty border; at half size if ``small``."""
     texture = np.frombuffer(data, np.uint8).reshape(shape).astype(np.int32)
     texture[..., :3] = texture[..., :3] * texture[..., 3:] // 255
     if small:
@@ -234,7 +234,7 @@ def _premultiplied(data: bytes, shape: tuple[int, int, int], small: bool) -> np.
 
 
 def _sample(texture: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Bilinear values of a bordered texture at q8 positions, (h, w, 4)."""
+    """Samples a bordered texture bilinearly at q8 positions: (h, w, 4)."""
     height, width = texture.shape[0] - 3, texture.shape[1] - 3
     u = np.clip(u + ONE // 2, 0, (width + 1) * ONE)
     v = np.clip(v + ONE // 2, 0, (height + 1) * ONE)

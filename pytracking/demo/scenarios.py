@@ -1,4 +1,4 @@
-"""The demo sequences: who moves where, in front of what. Positions in pixels become q8 by ``P``."""
+"""The demo sequences: figures, their motion and backgrounds. ``P`` converts pixels to q8."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -20,11 +20,11 @@ class Scenario:
     object_class: str
     challenges: tuple[str, ...]
     scene: Callable[[int], Scene]  # of a time in 1/8 frame
-    exposures: int = 1  # more than one blurs what moves
+    exposures: int = 1  # more than one gives motion blur
 
 
 def _steps(time: int, period: int) -> int:
-    """Phase of a gait that takes ``period`` frames."""
+    """Phase of a gait with a period of ``period`` frames."""
     return time * TURN // (period * TICKS)
 
 
@@ -105,7 +105,7 @@ def drone(t: int) -> Scene:
 
 
 def lantern_long(t: int) -> Scene:
-    """Shows its pale side, then its dark side for long, hides, and comes back pale beside a dark look-alike."""
+    """Shows its pale side, then its dark side for long, hides, and returns pale next to a dark look-alike."""
     frame = t // TICKS
     turn = path(
         t, (0, 256), (150, 300), (230, 768), (420, 740), (560, 800), (760, 770), (805, 770), (830, 256), (960, 300),
@@ -115,7 +115,7 @@ def lantern_long(t: int) -> Scene:
     x = path(t, (790, x), (840, 152), (950, 90), (1060, 230), (1200, 150)) if frame >= 790 else x
     y = 118 * P + wave(t, 34 * P, 170) + wave(t, 8 * P, 41)
     target = Actor("lantern", x * P + wave(t, 10 * P, 60), y, 205 + wave(t, 45, 310), wave(t, 60, 200), turn)
-    # The wall passes in front of the target around frame 815, the bush around frames 330 and 620.
+    # the wall passes in front of the target around frame 815, the bushes around frames 330 and 620
     front = [
         Actor("wall", path(t, (770, 420), (800, 165), (832, 160), (865, -120)) * P, 120 * P),
         Actor("bush", path(t, (290, 400), (380, -90)) * P, 130 * P, 290),
@@ -152,13 +152,13 @@ SCENARIOS = (
 
 
 def render_sequence(scenario: Scenario) -> Iterator[Rendered]:
-    """The frames of a sequence, from nothing."""
+    """Renders the frames of a sequence."""
     for frame in range(scenario.frames):
         yield render_frame(scenario, frame)
 
 
 def render_frame(scenario: Scenario, frame: int) -> Rendered:
-    """One frame (0-based) of a sequence."""
+    """Renders one frame (0-based) of a sequence."""
     first = frame * TICKS - scenario.exposures // 2
     scenes = [scenario.scene(first + tick) for tick in range(scenario.exposures)]
     return render(scenario.background, 1000 + 10 * SCENARIOS.index(scenario), scenes, frame)

@@ -1,4 +1,4 @@
-"""What moves through the demo sequences: little figures painted from ellipses and boxes, some with moving parts."""
+"""The demo sequences' figures, painted from ellipses and boxes; some have moving parts."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import numpy as np
 
 from pytracking.demo.textures import Colour, fractal_noise
 
-SAMPLES = 4  # each pixel's coverage is counted on a grid of 4 x 4 points
+SAMPLES = 4  # a pixel's coverage is counted on a grid of 4 x 4 points
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,9 @@ class Part:
 
     texture: np.ndarray  # (h, w, 4) uint8, the last channel is coverage
     pivot: tuple[int, int]  # (x, y) in the texture, pixels
-    attach: tuple[int, int] = (0, 0)  # where the pivot sits, (x, y) from the figure's centre, pixels
-    swing: int = 0  # amplitude of its rotation, 1/1024 turn
-    squeeze: int = 0  # amplitude of its change of height, 1/256
+    attach: tuple[int, int] = (0, 0)  # position of the pivot, (x, y) from the figure's centre, pixels
+    swing: int = 0  # amplitude of the rotation, 1/1024 turn
+    squeeze: int = 0  # amplitude of the change in height, 1/256
     phase: int = 0  # 1/1024 turn
 
 
@@ -28,7 +28,7 @@ Figure = tuple[Part, ...]  # drawn in this order
 
 
 class _Painter:
-    """An RGBA picture painted with shapes whose edges are smooth."""
+    """An RGBA picture painted with smooth-edged shapes."""
 
     def __init__(self, width: int, height: int) -> None:
         self.pixels = np.zeros((height, width, 4), np.int64)
@@ -39,26 +39,26 @@ class _Painter:
         height, width = self.pixels.shape[:2]
         coverage = inside.reshape(height, SAMPLES, width, SAMPLES).sum(axis=(1, 3))[..., None] * 255 // SAMPLES**2
         old = self.pixels[..., 3:]
-        # Colours are not premultiplied, so a pixel that was empty takes the new colour whole.
+        # colours are not premultiplied, so an empty pixel takes the new colour as it is
         mixed = (self.pixels[..., :3] * (255 - coverage) + np.array(colour) * coverage) // 255
         self.pixels[..., :3] = np.where(old == 0, colour, mixed)
         self.pixels[..., 3:] = np.maximum(old, coverage)
         return self
 
     def ellipse(self, x: int, y: int, rx: int, ry: int, colour: Colour) -> _Painter:
-        """An ellipse; centre and radii in pixels."""
+        """Paints an ellipse; centre and radii in pixels."""
         unit = 2 * SAMPLES
         dx, dy = self._xs - x * unit, self._ys - y * unit
         return self._paint(dx * dx * ry * ry + dy * dy * rx * rx <= (rx * ry * unit) ** 2, colour)
 
     def box(self, x: int, y: int, width: int, height: int, colour: Colour) -> _Painter:
-        """An upright rectangle."""
+        """Paints an axis-aligned rectangle."""
         unit = 2 * SAMPLES
         across = (self._xs >= x * unit) & (self._xs < (x + width) * unit)
         return self._paint(across & (self._ys >= y * unit) & (self._ys < (y + height) * unit), colour)
 
     def stripes(self, period: int, width: int, colour: Colour, slant: int = 0) -> _Painter:
-        """Paints stripes over what is there already; ``slant`` is their shift in pixels over the height."""
+        """Paints stripes over the existing shapes; ``slant`` is their shift in pixels over the height."""
         height, full = self.pixels.shape[:2]
         ys, xs = np.mgrid[0:height, 0:full]
         on = ((xs + slant * ys // height) % period < width) & (self.pixels[..., 3] > 0)
@@ -66,7 +66,7 @@ class _Painter:
         return self
 
     def finish(self, seed: int, grain: int = 90) -> np.ndarray:
-        """Adds grain and light from above; ``grain`` is the contrast of the grain in 1/256."""
+        """Adds grain (contrast in 1/256) and light from above; returns the texture."""
         height, width = self.pixels.shape[:2]
         noise = fractal_noise(seed, (height, width), (max(2, height // 4), max(2, width // 4))) - 128
         light = 286 - 60 * np.arange(height)[:, None] // height + grain * noise // 128
@@ -88,7 +88,7 @@ def beetle() -> Figure:
     legs = []
     for row, y in enumerate((-10, 4, 18)):
         for side in (-1, 1):
-            # Legs of one row swing against each other; each is drawn hanging and turned outwards by its phase.
+            # the two legs of a row swing in opposite phase
             leg = _Painter(28, 6).box(0, 1, 28, 4, (34, 30, 30)).finish(31 + row)
             pivot = (27, 3) if side < 0 else (1, 3)
             legs.append(Part(leg, pivot, (side * 18, y), swing=50, phase=row * 340 + (512 if side > 0 else 0)))
@@ -160,7 +160,7 @@ def butterfly(colour: Colour = (92, 64, 160), spot: Colour = (240, 200, 70), see
     wing = _Painter(30, 52).ellipse(16, 15, 13, 14, colour).ellipse(14, 38, 11, 12, colour)
     wing.ellipse(17, 12, 5, 5, spot).ellipse(13, 39, 4, 4, spot).ellipse(22, 22, 2, 2, (245, 245, 240))
     right = wing.finish(seed, 70)
-    # Turned a quarter so that the renderer's change of height opens and closes the wings.
+    # turned by 90 degrees so that the renderer's squeeze opens and closes the wings
     body = _Painter(8, 50).ellipse(4, 25, 4, 24, (38, 30, 30)).finish(seed + 1)
     upper = np.ascontiguousarray(right.transpose(1, 0, 2)[::-1])
     lower = np.ascontiguousarray(right.transpose(1, 0, 2))
@@ -182,7 +182,7 @@ def drone() -> Figure:
 
 @cache
 def lantern_texture() -> np.ndarray:
-    """Texture of a cylinder, once round: a pale side with red marks, and a dark side with another pattern."""
+    """Paints a cylinder's texture, once around: a pale side with red marks and a dark side with another pattern."""
     wrap = _Painter(192, 64).box(0, 0, 96, 64, (226, 206, 160)).box(96, 0, 96, 64, (52, 70, 92))
     for x, y, rx, ry in ((24, 22, 12, 12), (60, 40, 14, 10), (44, 10, 6, 5), (84, 20, 7, 14), (14, 52, 8, 6)):
         wrap.ellipse(x, y, rx, ry, (178, 44, 38))
@@ -193,13 +193,13 @@ def lantern_texture() -> np.ndarray:
 
 
 def pillar(width: int, height: int, colour: Colour, seed: int) -> Figure:
-    """Something upright to hide behind."""
+    """An upright occluder."""
     post = _Painter(width, height).box(0, 0, width, height, colour).stripes(max(6, width // 3), 2, (60, 56, 52))
     return (Part(post.finish(seed, 120), (width // 2, height // 2)),)
 
 
 def bush(seed: int) -> Figure:
-    """Leaves with gaps to see through."""
+    """Foliage with gaps to see through."""
     shape, places = _Painter(110, 80), ((28, 46, 26, 26), (58, 34, 30, 30), (84, 50, 24, 24), (56, 58, 44, 20))
     for x, y, rx, ry in places:
         shape.ellipse(x, y, rx, ry, (52, 92, 40))
@@ -227,5 +227,5 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 
 @cache
 def figure(name: str) -> Figure:
-    """A figure by name, painted once."""
+    """Returns a figure by name; it is painted only once."""
     return FIGURES[name]()

@@ -1,17 +1,17 @@
-"""Textures made of noise: backgrounds that tile, and the grain of targets. Integers throughout (see fixed_point)."""
+"""Noise textures for tiling backgrounds and the figures' grain, in integer arithmetic (see fixed_point)."""
 from __future__ import annotations
 
 import numpy as np
 
 from pytracking.demo.fixed_point import SINE, SINE_ONE, TURN, random_bytes, random_integers, smooth
 
-WORLD = (512, 640)  # height and width of a background; it repeats beyond
+WORLD = (512, 640)  # height and width of a background, which then repeats
 
 Colour = tuple[int, int, int]
 
 
 def value_noise(seed: int, size: tuple[int, int], cell: tuple[int, int]) -> np.ndarray:
-    """Smooth noise 0..255 that tiles; ``cell`` (height, width) is the distance of its random values."""
+    """Returns smooth, tiling noise 0..255; ``cell`` (height, width) is the spacing of its random values."""
     height, width = size
     rows, columns = height // cell[0], width // cell[1]
     lattice = random_bytes(seed, rows * columns).reshape(rows, columns).astype(np.int64)
@@ -29,12 +29,12 @@ def _lattice_position(length: int, cells: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mix(first: np.ndarray, second: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Weighted sum in units of 1/256; applied twice it gives 1/65536."""
+    """Blends with a weight in 1/256; the result is scaled by 256."""
     return first * (256 - weight) + second * weight
 
 
 def fractal_noise(seed: int, size: tuple[int, int], cell: tuple[int, int]) -> np.ndarray:
-    """Four octaves of value noise, 0..255: large blotches with fine grain."""
+    """Returns four octaves of value noise, 0..255: large blotches with fine grain."""
     total = np.zeros(size, np.int64)
     for octave, weight in enumerate((8, 4, 2, 2)):
         fine = (max(2, cell[0] >> octave), max(2, cell[1] >> octave))
@@ -43,7 +43,7 @@ def fractal_noise(seed: int, size: tuple[int, int], cell: tuple[int, int]) -> np
 
 
 def colour_map(noise: np.ndarray, colours: list[Colour]) -> np.ndarray:
-    """Maps 0..255 onto a gradient through the colours, (h, w) -> (h, w, 3) uint8; contrast is stretched a little."""
+    """Maps 0..255 to a gradient through the colours, doubling the contrast: (h, w) -> (h, w, 3) uint8."""
     level = np.clip((noise - 128) * 2 + 128, 0, 255) * (len(colours) - 1)  # 0 .. 255 * (n - 1)
     index = np.minimum(level // 255, len(colours) - 2)
     weight = (level - index * 255)[..., None]
@@ -103,7 +103,7 @@ def forest(seed: int) -> np.ndarray:
 
 
 def crowd(seed: int) -> np.ndarray:
-    """Coloured discs and boxes on pavement: clutter of the targets' own size."""
+    """Coloured discs on pavement: clutter of the targets' size."""
     image = colour_map(fractal_noise(seed, WORLD, (64, 64)), [(96, 92, 88), (132, 128, 122), (164, 160, 154)])
     palette = [(172, 60, 48), (52, 86, 150), (206, 168, 62), (70, 120, 78), (120, 74, 132), (60, 58, 62)]
     palette.append((214, 208, 198))
@@ -113,7 +113,7 @@ def crowd(seed: int) -> np.ndarray:
 
 
 def _scatter(image: np.ndarray, seed: int, count: int, radius: tuple[int, int], palette: list[Colour]) -> None:
-    """Discs at random places, wrapped round the edges."""
+    """Paints discs at random positions, wrapping around the edges."""
     ys = random_integers(seed, count, 0, WORLD[0])
     xs = random_integers(seed + 1, count, 0, WORLD[1])
     radii = random_integers(seed + 2, count, *radius)

@@ -1,6 +1,6 @@
-"""In a checkout: the experiments of the top-level folder, under the name that they have once installed.
+"""Makes a checkout's top-level experiments available under their installed name.
 
-A wheel holds that folder itself in this place, so that it installs no top-level package of so common a name.
+A wheel contains that folder here instead, so that it installs no top-level package with so common a name.
 """
 from pathlib import Path
 

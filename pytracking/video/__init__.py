@@ -1,1 +1,1 @@
-"""The user's videos: frames from files, folders, streams and cameras; boxes to files; videos with boxes drawn."""
+"""Tracks users' videos: reads files, folders, streams and cameras; writes boxes and videos with the boxes drawn in."""

@@ -1,8 +1,8 @@
-"""A process that decodes videos and can do nothing else: ``python -m pytracking.video.decoder``.
+"""A sandboxed process that decodes videos: ``python -m pytracking.video.decoder``.
 
-:mod:`pytracking.video.limited_source` starts it and talks to it: a message is the length of its head (4 bytes), the
-head as JSON, and as many bytes of a picture as the head says. After every frame the next one is decoded before it is
-asked for, while the other side is busy with the last.
+:mod:`pytracking.video.limited_source` starts it and talks to it over pipes. A message is the length of its head
+(4 bytes), the head as JSON, and an optional picture whose size is in the head. After each frame the decoder decodes the
+next one in advance, while its client works on the last.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytracking.video.sandbox import confine
 from pytracking.video.sources import CaptureSource, VideoError
 
 MAX_HEAD = 4096  # bytes
-# containers of videos; without playlists, which name other files and addresses
+# video containers; no playlists, as these refer to other files and addresses
 FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,avi,matroska,webm,mpeg,mpegvideo,mpegts,h264,hevc,m4v"
 ENVIRONMENT = {
     "OPENCV_FFMPEG_CAPTURE_OPTIONS": f"protocol_whitelist;file|format_whitelist;{FORMATS}",
@@ -39,26 +39,26 @@ def send(stream: BinaryIO, head: dict[str, Any], body: bytes | memoryview = b"")
 
 
 def receive(stream: BinaryIO) -> tuple[dict[str, Any], BinaryIO]:
-    """Reads a message's head; its body, if any, is next in the stream. EOFError if the other side is gone."""
+    """Reads a message's head and leaves its body in the stream; EOFError if the peer is gone."""
     length = int.from_bytes(exactly(stream, 4), "big")
     if length > MAX_HEAD:
         raise ValueError("the head of the message is too long")
     head = json.loads(exactly(stream, length))
     if not isinstance(head, dict) or not isinstance(head.get("bytes"), int) or head["bytes"] < 0:
-        raise ValueError("this is no message")
+        raise ValueError("this is not a message")
     return head, stream
 
 
 def exactly(stream: BinaryIO, length: int) -> bytes:
-    """As many bytes as asked for."""
+    """Reads ``length`` bytes; EOFError if there are fewer."""
     data = stream.read(length)
     if len(data) < length:
-        raise EOFError("the other side has ended")
+        raise EOFError("the peer has closed the stream")
     return data
 
 
 class Decoder:
-    """Answers questions about one video, or about single pictures."""
+    """Answers requests for the frames of one video, or decodes single pictures."""
 
     def __init__(self, max_pixels: int) -> None:
         self._max_pixels = max_pixels
@@ -66,25 +66,25 @@ class Decoder:
         self._frames: Iterator[np.ndarray] = iter(())
         self._ahead: Answer | None = None
 
-    def answer(self, question: dict[str, Any], body: bytes) -> Answer:
-        """The answer, or why there is none."""
+    def answer(self, request: dict[str, Any], body: bytes) -> Answer:
+        """Returns the answer, or an error message."""
         try:
-            if question["ask"] == "open":
-                return self._open(question["path"])
-            if question["ask"] == "picture":
+            if request["ask"] == "open":
+                return self._open(request["path"])
+            if request["ask"] == "picture":
                 return self._frame(_picture(body))
-            if question["ask"] == "frames":
-                self._frames, self._ahead = self._source.frames(question["start"]), None
+            if request["ask"] == "frames":
+                self._frames, self._ahead = self._source.frames(request["start"]), None
             answer, self._ahead = self._ahead or self._next(), None
             return answer
         except VideoError as error:
             return {"error": str(error)[:1000]}, b""
         except (MemoryError, cv2.error):
-            return {"error": "the video needs more memory than a decoder may take, or is damaged"}, b""
+            return {"error": "the video needs more memory than a decoder may use, or is damaged"}, b""
 
-    def look_ahead(self, question: dict[str, Any]) -> None:
-        """Decodes what will probably be asked for next."""
-        if question["ask"] in ("frames", "next"):
+    def look_ahead(self, request: dict[str, Any]) -> None:
+        """Decodes the frame that will probably be requested next."""
+        if request["ask"] in ("frames", "next"):
             self._ahead = self.answer({"ask": "next"}, b"")
 
     def _open(self, path: str) -> Answer:
@@ -103,7 +103,7 @@ class Decoder:
 
     def _check(self, width: int, height: int) -> None:
         if width * height > self._max_pixels:
-            raise VideoError(f"pictures of {width}x{height} are too large; make the video smaller")
+            raise VideoError(f"frames of {width}x{height} pixels are too large; reduce the video's resolution")
 
 
 def _picture(data: bytes) -> np.ndarray:
@@ -114,23 +114,23 @@ def _picture(data: bytes) -> np.ndarray:
 
 
 def main() -> None:
-    """Answers until the other side closes."""
-    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):  # output of libraries must not mix with the answers
-        os.dup2(nothing, descriptor)
+    """Answers requests until the client closes the pipe."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null_device = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):  # keeps the libraries' output out of the answers
+        os.dup2(null_device, descriptor)
     os.environ.update(ENVIRONMENT)
     cv2.setNumThreads(1)
-    limits, _ = receive(questions)
+    limits, _ = receive(requests)
     confine(limits["memory"])
     decoder = Decoder(limits["max_pixels"])
     while True:
         try:
-            question, stream = receive(questions)
-            send(answers, *decoder.answer(question, exactly(stream, question["bytes"])))
-            decoder.look_ahead(question)
+            request, stream = receive(requests)
+            send(answers, *decoder.answer(request, exactly(stream, request["bytes"])))
+            decoder.look_ahead(request)
         except (EOFError, BrokenPipeError):
-            os._exit(0)  # the answers' stream has nobody to flush to
+            os._exit(0)  # skips flushing `answers`, whose reader is gone
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Untrusted videos, decoded in a separate process with little memory, little time and no network.
+"""Decodes untrusted videos in a separate process with limited memory and time and without network access.
 
-A file that crashes, blocks or takes over the decoder ends in a :class:`VideoError`; this process never parses a byte
-of it.
+This process never parses a byte of the file. If the file crashes, blocks or takes over the decoder, the result is a
+:class:`VideoError`.
 """
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from pytracking.video.decoder import MAX_HEAD, receive, send
 from pytracking.video.sources import DEFAULT_FPS, FrameSource, VideoError
 
 COMMAND = (sys.executable, "-m", "pytracking.video.decoder")
-# the part of our environment that a decoder gets: no secrets
+# environment variables passed to the decoder, which must not see secrets
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderLimits:
-    """What one decoder may take."""
+    """Limits of one decoder."""
 
-    memory: int = 2**30  # bytes of address space beyond what Python and OpenCV take
-    seconds: float = 30.0  # for one answer; finding a late frame of a video without an index is the slowest
-    max_pixels: int = 4096 * 2304  # of one frame
+    memory: int = 2**30  # bytes of address space beyond that of Python and OpenCV
+    seconds: float = 30.0  # per answer; the slowest is seeking to a late frame of a video without an index
+    max_pixels: int = 4096 * 2304  # per frame
 
 
 class DecoderProcess:
-    """Queries a decoder, and ends it when it takes too long or gives an invalid answer."""
+    """Queries a decoder, and kills it when it takes too long or gives an invalid answer."""
 
     def __init__(self, limits: DecoderLimits, what: str) -> None:
         self._limits, self._what = limits, what
         self._lock = threading.Lock()
         environment = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
-        root = Path(__file__).resolve().parents[2]  # where the package lies
+        root = Path(__file__).resolve().parents[2]  # the folder that contains the package
         environment["PYTHONPATH"] = str(root)
         self._process = subprocess.Popen(
             COMMAND,
@@ -50,22 +50,22 @@ class DecoderProcess:
         send(self._process.stdin, {"memory": limits.memory, "max_pixels": limits.max_pixels})
 
     def ask(self, ask: str, body: bytes = b"", **more: Any) -> tuple[dict[str, Any], np.ndarray | None]:
-        """The answer, with its picture (RGB uint8) if there is one; a VideoError says why there is no answer."""
+        """Returns the answer and its picture (RGB uint8), if it has one; VideoError if there is no answer."""
         with self._lock:
-            late = threading.Timer(self._limits.seconds, self._process.kill)
-            late.daemon = True
-            late.start()
+            timeout = threading.Timer(self._limits.seconds, self._process.kill)
+            timeout.daemon = True
+            timeout.start()
             try:
                 send(self._process.stdin, {"ask": ask, **more}, body)
                 head, frame = self._answer()
             except (OSError, EOFError, ValueError) as error:
                 self._process.kill()
-                fate = "its decoder broke down; the file is damaged, or made to do harm"
-                if not late.is_alive():
-                    fate = f"decoding took longer than {self._limits.seconds:g} s and was ended"
-                raise VideoError(f"{self._what}: {fate}") from error
+                reason = "its decoder crashed; the file is damaged or malicious"
+                if not timeout.is_alive():
+                    reason = f"decoding took longer than {self._limits.seconds:g} s and was stopped"
+                raise VideoError(f"{self._what}: {reason}") from error
             finally:
-                late.cancel()
+                timeout.cancel()
         if "error" in head:
             raise VideoError(str(head["error"]))
         return head, frame
@@ -78,14 +78,14 @@ class DecoderProcess:
         if not isinstance(width, int) or not isinstance(height, int) or width < 1 or height < 1:
             raise ValueError("a picture without a size")
         if width * height > self._limits.max_pixels or head["bytes"] != 3 * width * height:
-            raise ValueError("a picture of another size than was said")
+            raise ValueError("a picture whose size contradicts its head")
         frame = np.empty((height, width, 3), np.uint8)
-        left = memoryview(frame).cast("B")
-        while left:
-            count = stream.readinto(left)
+        unread = memoryview(frame).cast("B")
+        while unread:
+            count = stream.readinto(unread)
             if not count:
                 raise EOFError("the decoder has ended")
-            left = left[count:]
+            unread = unread[count:]
         return head, frame
 
     def close(self) -> None:
@@ -98,11 +98,11 @@ class DecoderProcess:
 
 
 class LimitedSource(FrameSource):
-    """A video file by way of a :class:`DecoderProcess`."""
+    """A video file read through a :class:`DecoderProcess`."""
 
     def __init__(self, path: Path, limits: DecoderLimits) -> None:
         if len(os.fsencode(path)) > MAX_HEAD // 2:
-            raise VideoError("the name of the file is too long")
+            raise VideoError("the file name is too long")
         self.name = path.stem
         self._decoder = DecoderProcess(limits, f"video {path}")
         try:
@@ -137,7 +137,7 @@ class PictureDecoder(DecoderProcess):
         self.close()
 
     def decode(self, data: bytes) -> np.ndarray:
-        """A picture as RGB uint8 (h, w, 3); VideoError if it is none."""
+        """Decodes a picture to RGB uint8 (h, w, 3); VideoError if it cannot be decoded."""
         _, frame = self.ask("picture", body=data)
         if frame is None:
             raise VideoError("the picture cannot be decoded")

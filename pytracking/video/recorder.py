@@ -1,4 +1,4 @@
-"""Boxes, scores and times of a video, written while it runs, so that Ctrl-C or a crash loses nothing."""
+"""Writes boxes, scores and times while a video is tracked, so that Ctrl-C or a crash loses nothing."""
 from __future__ import annotations
 
 import csv
@@ -14,7 +14,7 @@ import numpy as np
 from pytracking.evaluation.results import boxes_file, scores_file, times_file, write_boxes, write_scores, write_times
 from pytracking.utils.files import naming, write_text
 
-COMPLETE = "end of the video"  # why a recording ended that has every frame
+COMPLETE = "end of the video"  # why a complete recording ended
 COLUMNS = ("frame", "id", "x", "y", "w", "h", "score", "flag", "seconds")
 FLUSH_EVERY = 50  # frames
 
@@ -22,14 +22,14 @@ Row = dict[str, str]
 
 
 class Recorder:
-    """Writes one row per frame and target to ``<name>.csv.part``, and every file when it is finished.
+    """Writes one row per frame and target to ``<name>.csv.part``, and all result files in :meth:`finish`.
 
-    A single target's boxes are in ``<name>.txt``, those of several in ``<name>_<id>.txt``. Results of another video of
-    the same name are not replaced (this one's are called ``<name>-<digest>``), nor complete results by incomplete ones
-    (``<name>_partial``).
+    The boxes of a single target are in ``<name>.txt``, those of several targets in ``<name>_<id>.txt``. Results of
+    another video with the same name are not overwritten (the new ones are called ``<name>-<digest>``), and incomplete
+    results do not overwrite complete ones (``<name>_partial``).
 
     Args:
-        about: what the JSON says besides the rows (tracker, video, ...).
+        about: description stored in the JSON with the rows (tracker, video, ...).
         first_frame: number of the first row's frame, counted from 1.
         mot: whether to write ``<name>_mot.txt`` too.
     """
@@ -39,8 +39,8 @@ class Recorder:
     ) -> None:
         self._folder, self._about, self._first, self._mot = Path(folder), about, first_frame, mot
         self._folder.mkdir(parents=True, exist_ok=True)
-        other = self._recorded(name).get("video")
-        if other is not None and other != about.get("video"):
+        previous = self._recorded(name).get("video")
+        if previous is not None and previous != about.get("video"):
             name += "-" + hashlib.sha256(str(about.get("video")).encode()).hexdigest()[:8]
         self._name = name
         self.partial = self._folder / f"{name}.csv.part"
@@ -51,20 +51,20 @@ class Recorder:
         self.frames = 0
 
     def add(self, outputs: Mapping[int, dict[str, Any]], seconds: float) -> None:
-        """Adds the next frame: each target's output by id, and the seconds for all of them, shared equally."""
+        """Adds the next frame's outputs by target id; each target gets an equal share of ``seconds``."""
         number, share = self._first + self.frames, f"{seconds / max(1, len(outputs)):.6f}"
         self.frames += 1
         with naming(self.partial):
             for target, output in outputs.items():
                 score = output.get("score")
                 box = [f"{float(value):.2f}" for value in output["target_bbox"]]
-                shown = "" if score is None else f"{float(score):.6g}"
-                self._writer.writerow([number, target, *box, shown, output.get("flag") or "", share])
+                score_text = "" if score is None else f"{float(score):.6g}"
+                self._writer.writerow([number, target, *box, score_text, output.get("flag") or "", share])
             if self.frames % FLUSH_EVERY == 0:
                 self._stream.flush()
 
     def finish(self, ended: str = COMPLETE) -> Path:
-        """Writes result files, JSON and the CSV, which it returns; ``ended`` says why the rows stop."""
+        """Writes the result files and JSON, completes the CSV and returns its path; ``ended`` is why the rows stop."""
         with naming(self.partial):
             self._stream.close()
         if ended != COMPLETE and self._recorded(self._name).get("ended") == COMPLETE:
@@ -84,7 +84,7 @@ class Recorder:
         return path
 
     def _recorded(self, name: str) -> dict[str, Any]:
-        """The description in an earlier recording of this name."""
+        """Reads the JSON of an earlier recording with this name; empty if there is none."""
         try:
             found = json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -112,7 +112,7 @@ def _box(row: Row) -> list[float]:
 
 
 def _write_target(folder: Path, name: str, rows: list[Row]) -> None:
-    """The files of one target; boxes last, as their presence means that the rest is there."""
+    """Writes the files of one target; the boxes last, as their existence marks the result as complete."""
     write_times(times_file(folder, name), np.array([float(row["seconds"]) for row in rows]))
     if any(row["score"] for row in rows):
         write_scores(scores_file(folder, name), np.array([float(row["score"] or "nan") for row in rows]))
@@ -120,5 +120,5 @@ def _write_target(folder: Path, name: str, rows: list[Row]) -> None:
 
 
 def _mot_line(row: Row) -> str:
-    """frame, id, x, y, w, h, confidence, and three numbers that only matter in three dimensions."""
+    """Formats a row as frame, id, x, y, w, h, confidence and three values that only matter in 3D."""
     return ",".join([row["frame"], row["id"], *(row[key] for key in "xywh"), row["score"] or "1", "-1,-1,-1"]) + "\n"

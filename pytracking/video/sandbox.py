@@ -1,8 +1,8 @@
-"""Drops every right that a decoder does not need, before it opens an untrusted file.
+"""Drops all rights that a decoder does not need, before it opens an untrusted file.
 
-Memory and descriptors are bounded on every system with ``resource``. On Linux a seccomp filter also refuses the
-network, other programs, other processes, every file that would be written and changes of owner, rights or attributes;
-elsewhere only FFmpeg's list of protocols protects.
+Memory and descriptors are limited on every system with ``resource``. On Linux a seccomp filter also refuses network
+access, starting programs, access to other processes, writing files, and changes of owner, permissions or attributes.
+Elsewhere the only protection is FFmpeg's protocol whitelist.
 """
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ LOAD, JUMP_EQUAL, JUMP_ANY_BIT, JUMP_AT_LEAST, RETURN = 0x20, 0x15, 0x45, 0x35, 
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000, 0x80000000  # what a filter returns
 WRITING = 0o1 | 0o2 | 0o100 | 0o1000  # O_WRONLY, O_RDWR, O_CREAT, O_TRUNC
 CLONE_THREAD = 0x10000
-X32 = 0x40000000  # other names of the same calls on x86-64
-# numbers of system calls; "open" and "clone" are looked at more closely, "clone3" hides its flags from the filter
+X32 = 0x40000000  # from here on: aliases of the same calls on x86-64
+# system call numbers; the flags of "open" and "clone" are checked, those of "clone3" are invisible to the filter
 CALLS = {
     "x86_64": {
         "architecture": 0xC000003E, "open": 2, "openat": 257, "clone": 56, "clone3": 435,
@@ -41,13 +41,13 @@ CALLS = {
 
 
 def confine(memory: int) -> None:
-    """Bounds this process for the rest of its life to ``memory`` bytes of address space beyond what it has now."""
-    _bound_resources(memory)
+    """Restricts this process permanently; it may use ``memory`` more bytes of address space than it has now."""
+    _limit_resources(memory)
     if sys.platform == "linux" and platform.machine() in CALLS:
         _refuse_calls(CALLS[platform.machine()])
 
 
-def _bound_resources(memory: int) -> None:
+def _limit_resources(memory: int) -> None:
     try:
         import resource
     except ImportError:  # Windows
@@ -74,20 +74,21 @@ def _refuse_calls(calls: dict) -> None:
 
 
 def _program(calls: dict) -> list[bytes]:
-    """The filter: 8 bytes per instruction; jumps count instructions from the next one on."""
+    """Returns the filter's 8-byte instructions; jump distances count from the next instruction."""
 
     def step(code: int, k: int, if_true: int = 0, if_false: int = 0) -> bytes:
         return struct.pack("<HBBI", code, if_true, if_false, k)
 
-    def argument(place: int) -> int:
-        return 16 + 8 * place  # its lower half, in struct seccomp_data
+    def argument(number: int) -> int:
+        return 16 + 8 * number  # offset of its lower half in struct seccomp_data
 
     refuse = step(RETURN, REFUSE | errno.EACCES)
     steps = [step(LOAD, 4), step(JUMP_EQUAL, calls["architecture"], 1), step(RETURN, KILL), step(LOAD, 0)]
     steps += [step(JUMP_AT_LEAST, X32, 0, 1), refuse]
     for number in calls["refused"]:
         steps += [step(JUMP_EQUAL, number, 0, 1), refuse]
-    steps += [step(JUMP_EQUAL, calls["clone3"], 0, 1), step(RETURN, REFUSE | errno.ENOSYS)]  # clone is then tried
+    # on ENOSYS callers fall back to clone
+    steps += [step(JUMP_EQUAL, calls["clone3"], 0, 1), step(RETURN, REFUSE | errno.ENOSYS)]
     for number, flags in ((calls["open"], argument(1)), (calls["openat"], argument(2))):
         if number is not None:
             steps += [step(JUMP_EQUAL, number, 0, 4), step(LOAD, flags), step(JUMP_ANY_BIT, WRITING, 0, 1), refuse]

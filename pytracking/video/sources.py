@@ -1,4 +1,4 @@
-"""Frames, one at a time and in constant memory, from whatever holds them: a video, a folder, a stream, a camera."""
+"""Reads frames one at a time, in constant memory, from a video, a folder, a stream or a camera."""
 from __future__ import annotations
 
 import re
@@ -16,8 +16,8 @@ from pytracking.utils.names import file_stem
 
 STREAM_SCHEMES = ("rtsp", "rtsps", "rtmp", "http", "https", "udp", "tcp")
 DEMO_PREFIX = "demo:"  # demo:fish is a sequence of the demo dataset
-DEFAULT_FPS = 30.0  # where the source does not say
-FRAME_FOLDERS = ("img", "imgs", "color", "frames", "images")  # of sequences in datasets
+DEFAULT_FPS = 30.0  # if the source does not specify it
+FRAME_FOLDERS = ("img", "imgs", "color", "frames", "images")  # in dataset sequences
 
 
 class VideoError(UserError, OSError):
@@ -27,9 +27,9 @@ class VideoError(UserError, OSError):
 class FrameSource:
     """An iterator over RGB uint8 frames (h, w, 3); use as a context manager."""
 
-    name: str  # for files written about it
+    name: str  # base name of result files
     fps: float  # of the recording
-    length: int | None  # number of frames; None where it is unknown (a stream, a camera)
+    length: int | None  # number of frames; None if unknown (stream, camera)
 
     def __enter__(self) -> FrameSource:
         return self
@@ -41,22 +41,22 @@ class FrameSource:
         return self.frames()
 
     def frames(self, start: int = 0) -> Iterator[np.ndarray]:
-        """The frames from number ``start`` (0-based) on; may be called again to go elsewhere."""
+        """Yields the frames from number ``start`` (0-based); may be called again to go elsewhere."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Frees the file or device."""
+        """Releases the file or device."""
 
 
 class FolderSource(FrameSource):
-    """The images of a folder in the order of their numbers; ``name`` is for files written about it."""
+    """The images of a folder in numerical order; ``name`` is the base name of result files."""
 
     def __init__(self, folder: Path, name: str | None = None) -> None:
         files = [path for path in folder.iterdir() if path.suffix.lower() in IMAGE_SUFFIXES]
         if not files:
             inside = next((name for name in FRAME_FOLDERS if (folder / name).is_dir()), None)
-            hint = f"; its frames are in {folder / inside}: give that folder" if inside else ""
-            raise VideoError(f"folder {folder} holds no images ({', '.join(IMAGE_SUFFIXES)}){hint}")
+            hint = f"; its frames are in {folder / inside}: use that folder" if inside else ""
+            raise VideoError(f"folder {folder} contains no images ({', '.join(IMAGE_SUFFIXES)}){hint}")
         self._files = sorted(files, key=_by_number)
         self.name, self.fps, self.length = name or folder.resolve().name, DEFAULT_FPS, len(files)
 
@@ -66,7 +66,7 @@ class FolderSource(FrameSource):
 
 
 class CaptureSource(FrameSource):
-    """A video file, a stream or a camera, through OpenCV; if it is ``finite``, an early end is an error."""
+    """A video file, stream or camera read through OpenCV; for a ``finite`` source an early end is an error."""
 
     def __init__(self, target: str | int, name: str, finite: bool) -> None:
         self.name = name
@@ -78,8 +78,9 @@ class CaptureSource(FrameSource):
         self.fps = float(fps) if 0.1 < fps < 1000.0 else DEFAULT_FPS
         count = int(self._capture.get(cv2.CAP_PROP_FRAME_COUNT)) if finite else 0
         self.length = count if count > 0 else None
-        self._first, self._times = 0, array("d")  # when each frame since the first that was read is shown, ms
-        self._next = 0
+        # timestamps in ms of the frames read so far, starting with frame `_first`
+        self._first, self._times = 0, array("d")
+        self._next = 0  # index of the frame that the capture would read next
 
     def frames(self, start: int = 0) -> Iterator[np.ndarray]:
         index, pending = start, self._go_to(start)
@@ -94,17 +95,17 @@ class CaptureSource(FrameSource):
             self._next = index
             yield cv2.cvtColor(frame, cv2.COLOR_BGR2RGB if frame.ndim == 3 else cv2.COLOR_GRAY2RGB)
         if index == 0:
-            raise VideoError(f"{self._what()}: not a single frame could be read")
+            raise VideoError(f"{self._what()}: no frame could be read")
         if self.length is not None and index < self.length:
             raise VideoError(
-                f"{self._what()}: frame {index + 1} of {self.length} cannot be read; the file is damaged or cut off"
+                f"{self._what()}: frame {index + 1} of {self.length} cannot be read; the file is damaged or truncated"
             )
 
     def _go_to(self, index: int) -> tuple[bool, np.ndarray | None] | None:
-        """Seeks to a frame. A frame read before is found exactly; it is returned if seeking had to read it.
+        """Seeks to a frame, exactly if it was read before; returns it if seeking had to read it.
 
-        OpenCV finds frames by time, which is exact where all frames last equally long. Where they do not, the frame
-        found has another time than the one noted, and the frames are counted instead.
+        OpenCV seeks by time, which is exact if all frames have the same duration. Otherwise the timestamp of the frame
+        it finds differs from the recorded one, and the frames are counted instead.
         """
         if index == self._next:
             return None
@@ -117,7 +118,7 @@ class CaptureSource(FrameSource):
         if found[0] and abs(self._capture.get(cv2.CAP_PROP_POS_MSEC) - self._times[index - self._first]) < 0.5:
             return found
         counted_from = self._first
-        if not found[0]:  # OpenCV does not go back in a video of one frame
+        if not found[0]:  # OpenCV cannot seek back in a video of one frame
             self._capture.release()
             self._capture, counted_from = cv2.VideoCapture(self._target), 0
         self._capture.set(cv2.CAP_PROP_POS_FRAMES, counted_from)
@@ -127,7 +128,7 @@ class CaptureSource(FrameSource):
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height of the frames, as the file says."""
+        """Width and height of the frames according to the file."""
         get = self._capture.get
         return int(get(cv2.CAP_PROP_FRAME_WIDTH)), int(get(cv2.CAP_PROP_FRAME_HEIGHT))
 
@@ -139,12 +140,12 @@ class CaptureSource(FrameSource):
 
 
 def open_source(text: str) -> FrameSource:
-    """Opens what the user named: a file, a folder of frames, an address, a camera's number, or ``demo:NAME``."""
+    """Opens a source given by the user: a file, a folder of frames, an address, a camera number, or ``demo:NAME``."""
     address = urlsplit(text)
     if address.scheme.lower() in STREAM_SCHEMES:
         return CaptureSource(text, name=file_stem(address.netloc + address.path) or "stream", finite=False)
     if text.startswith(DEMO_PREFIX):
-        from pytracking.evaluation.datasets.demo import load  # here because hardly any video needs the renderer
+        from pytracking.evaluation.datasets.demo import load  # few videos need the renderer
 
         (sequence,) = load(variant=text.removeprefix(DEMO_PREFIX))
         return FolderSource(Path(sequence.frames[0]).parent, sequence.name)
@@ -160,13 +161,13 @@ def open_source(text: str) -> FrameSource:
 
 def _why_not(target: str | int) -> str:
     if isinstance(target, int):
-        return "there is no such camera, or another program uses it"
+        return "there is no such camera, or another program is using it"
     if urlsplit(target).scheme.lower() in STREAM_SCHEMES:
-        return "no answer from there, or OpenCV was built without this protocol"
+        return "the server does not answer, or OpenCV was built without this protocol"
     return "OpenCV cannot decode it; convert it, e.g. with: ffmpeg -i INPUT -pix_fmt yuv420p OUTPUT.mp4"
 
 
 def _by_number(path: Path) -> tuple:
-    """9.jpg before 10.jpg, and names without numbers by their letters."""
+    """Sort key that puts 9.jpg before 10.jpg."""
     parts = [part for part in re.split(r"(\d+)", path.name) if part]
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)

@@ -1,4 +1,4 @@
-"""The loop over a video: track, note, draw, show."""
+"""The tracking loop over a video."""
 from __future__ import annotations
 
 from collections import deque
@@ -14,23 +14,23 @@ from pytracking.utils.image_io import ImageReadError
 from pytracking.utils.read_ahead import read_ahead
 from pytracking.video.sources import FrameSource, VideoError
 
-SPEED_WINDOW = 30  # frames over which the shown speed is averaged
+SPEED_WINDOW = 30  # frames over which the displayed speed is averaged
 
 
 @dataclass(frozen=True)
 class TrackedFrame:
-    """One frame and what the trackers said about it."""
+    """One frame and the trackers' outputs."""
 
     index: int  # 0 is the frame with the given boxes
     frame: np.ndarray
     outputs: dict[int, dict[str, Any]]  # by target
-    seconds: float  # inside the trackers
-    fps: float  # over the last frames
+    seconds: float  # spent in the trackers
+    fps: float  # over the last SPEED_WINDOW frames
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Targets that start in a frame, with their boxes, and those that are no longer followed from it on."""
+    """Targets added in a frame, with their boxes, and targets removed in it."""
 
     added: dict[int, list[float]] = field(default_factory=dict)
     removed: list[int] = field(default_factory=list)
@@ -43,18 +43,18 @@ def track_video(
     start: int = 0,
     changes: Mapping[int, Changes] = MappingProxyType({}),
 ) -> Iterator[TrackedFrame]:
-    """Yields frame after frame; memory does not grow with the video.
+    """Yields the tracked frames; memory does not grow with the video.
 
-    A VideoError or ImageReadError comes at the frame that cannot be read; everything before has been yielded.
+    A frame that cannot be read raises VideoError or ImageReadError, after all frames before it have been yielded.
 
     Args:
-        choose_boxes: gets the first frame, returns x, y, w, h of each target by id.
-        changes: what changes in later frames, by their 0-based numbers in the video.
+        choose_boxes: takes the first frame and returns x, y, w, h of each target by id.
+        changes: targets added and removed in later frames, by 0-based frame number in the video.
     """
     recent: deque[float] = deque(maxlen=SPEED_WINDOW)
     targets = handle.several()
     frames = source.frames(start)
-    if source.length is not None:  # a camera's next frame is not there yet
+    if source.length is not None:  # not for a camera, whose next frame does not exist yet
         frames = read_ahead(frames)
     for index, frame in enumerate(frames):
         change = changes.get(start + index, Changes())

@@ -1,4 +1,4 @@
-"""OpenCV's windows: whether they can be opened, a box drawn with the mouse, frames that are shown and keys."""
+"""OpenCV windows: whether one can be opened, drawing a box with the mouse, showing frames and reading keys."""
 from __future__ import annotations
 
 import os
@@ -13,11 +13,11 @@ ESCAPE = 27
 
 
 class NoBoxError(UserError):
-    """Nobody could say what to track."""
+    """No box was given, so there is nothing to track."""
 
 
 def has_screen() -> bool:
-    """Whether windows can be opened here."""
+    """Whether windows can be opened on this machine."""
     if not hasattr(cv2, "imshow") or "GUI:                           NONE" in cv2.getBuildInformation():
         return False
     if sys.platform.startswith("linux"):
@@ -26,7 +26,7 @@ def has_screen() -> bool:
 
 
 def draw_with_mouse(frame: np.ndarray, title: str = "draw a box, then press ENTER") -> list[float]:
-    """Opens a window on the first frame; NoBoxError if it was closed without a box."""
+    """Asks for a box in a window that shows the frame; NoBoxError if it is closed without one."""
     box = cv2.selectROI(title, cv2.cvtColor(frame, cv2.COLOR_RGB2BGR), showCrosshair=False)
     cv2.destroyWindow(title)
     if box[2] <= 0 or box[3] <= 0:
@@ -35,7 +35,7 @@ def draw_with_mouse(frame: np.ndarray, title: str = "draw a box, then press ENTE
 
 
 class Window:
-    """Use as a context manager; ``closed`` turns true on ESC, ``q`` or a click on the window's cross."""
+    """A window, used as a context manager; ``closed`` becomes True on ESC, ``q`` or the window's close button."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -53,5 +53,5 @@ class Window:
         """Shows an RGB frame."""
         cv2.imshow(self._title, cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
         self.key = cv2.waitKey(wait_ms) & 0xFF
-        gone = cv2.getWindowProperty(self._title, cv2.WND_PROP_VISIBLE) < 1
-        self.closed = self.closed or gone or self.key in (ESCAPE, ord("q"))
+        hidden = cv2.getWindowProperty(self._title, cv2.WND_PROP_VISIBLE) < 1
+        self.closed = self.closed or hidden or self.key in (ESCAPE, ord("q"))

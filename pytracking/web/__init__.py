@@ -1,1 +1,1 @@
-"""A page in the browser that tracks your own video; started by ``pytracking serve``."""
+"""A browser page that tracks your own videos; started by ``pytracking serve``."""

@@ -1,4 +1,4 @@
-"""The server: pages, videos, frames and downloads over HTTP, and a websocket that tracks."""
+"""The server: page, videos, frames and downloads over HTTP, and a websocket for tracking."""
 from __future__ import annotations
 
 import contextlib
@@ -36,12 +36,12 @@ from pytracking.web.uploads import UploadError, UploadStore
 
 STATIC = Path(__file__).with_name("static")
 THUMBNAIL_WIDTH = 240  # pixels
-VIDEOS_AT_ONCE = 2  # being written for a download
+VIDEOS_AT_ONCE = 2  # written for downloads in parallel
 NO_STORE = {"Cache-Control": "no-store"}
 
 
 def create_app(settings: WebSettings, load: Callable = load_tracker) -> Starlette:
-    """The application; ``settings`` decides what it offers and to whom, ``load`` makes trackers by their names."""
+    """Creates the application; ``settings`` decides what it offers and to whom, ``load`` creates trackers by name."""
     previews, catalog, runs = Previews(), Catalog(settings), RunStore(settings)
     uploads = UploadStore(settings, on_remove=previews.forget)
     library = VideoLibrary(settings, uploads)
@@ -96,15 +96,15 @@ class Pages:
     ) -> None:  # fmt: skip
         self._settings, self._library, self._uploads, self._previews = settings, library, uploads, previews
         self._catalog, self._runs = catalog, runs
-        self._boot = secrets.token_urlsafe(9)
-        self._thumbnails = lru_cache(maxsize=256)(self._thumbnail)  # 256 x some 10 KB
+        self._boot = secrets.token_urlsafe(9)  # identifies this server process
+        self._thumbnails = lru_cache(maxsize=256)(self._thumbnail)  # about 10 KB each
         self._writing = 0
 
     async def index(self, request: Request) -> Response:
         return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
 
     async def server(self, request: Request) -> Response:
-        """Whether the server is there, and whether it is still the same one."""
+        """Lets the page check that the server is alive and has not been restarted."""
         suffix = await run_in_threadpool(browser_suffix)
         return JSONResponse({"boot": self._boot, "video_suffix": suffix}, headers=NO_STORE)
 
@@ -113,27 +113,27 @@ class Pages:
         return JSONResponse([video.public() for video in found], headers=NO_STORE)
 
     async def upload(self, request: Request) -> Response:
-        """The body is the file itself; its name comes in the query."""
+        """Takes a file as the request's body and its name from the query."""
         try:
             name = request.query_params.get("name", "")
             upload = await self._uploads.receive(name, client_of(request), request.stream())
             try:
                 video = self._library.uploaded(upload)
                 await run_in_threadpool(self._previews.frame, video, 0)
-            except BaseException:  # its place must be free again, whatever went wrong
+            except BaseException:  # whatever went wrong, the upload must not count towards the quota
                 self._uploads.remove(upload.id)
                 raise
             self._uploads.accept(upload.id)
         except VideoError:
             return JSONResponse({"error": f"'{video.title}' cannot be decoded as a video"}, 415)
         except OSError as error:
-            return JSONResponse({"error": f"the server could not take the video: {error.strerror}"}, 507)
+            return JSONResponse({"error": f"the server could not store the video: {error.strerror}"}, 507)
         except UploadError as error:
             return JSONResponse({"error": str(error)}, error.status)
         return JSONResponse(video.public(), 201)
 
     async def video(self, request: Request) -> Response:
-        """How long a video is."""
+        """Describes a video, with its length and frame rate."""
         video = await self._found(request)
 
         def measure() -> dict:
@@ -163,7 +163,7 @@ class Pages:
         return Response(text, media_type="application/json", headers=NO_STORE)
 
     async def run_frame(self, request: Request) -> Response:
-        """A frame as the websocket sent it: its message, then its picture."""
+        """Returns a frame as the websocket sent it: its message, then its picture."""
         run = self._run(request)
         try:
             _, data = await run_in_threadpool(run.frames.get, request.path_params["index"])
@@ -183,22 +183,22 @@ class Pages:
     async def boxes_mot(self, request: Request) -> Response:
         run, tracker = self._run(request), request.query_params.get("tracker", "")
         if tracker not in run.start.trackers:
-            raise HTTPException(404, "there is no such tracker in this run")
+            raise HTTPException(404, "this run has no such tracker")
         return _download(await run_in_threadpool(run.mot, tracker), "text/plain", f"{run.file_stem(tracker)}_mot.txt")
 
     async def run_video(self, request: Request) -> Response:
         run = self._run(request)
         if not len(run.log):
-            raise HTTPException(404, "this run has no frame")
+            raise HTTPException(404, "this run has no frames")
         if self._writing >= VIDEOS_AT_ONCE:
             raise HTTPException(503, "the server is busy writing other videos; try again in a moment")
         self._writing += 1
         try:
-            return await self._written(run)
+            return await self._write_video(run)
         finally:
             self._writing -= 1
 
-    async def _written(self, run: Run) -> Response:
+    async def _write_video(self, run: Run) -> Response:
         make = partial(tempfile.TemporaryDirectory, dir=self._settings.uploads)
         folder: tempfile.TemporaryDirectory = await self._reading(run.video, make)
         path = Path(folder.name) / f"tracked{await run_in_threadpool(browser_suffix)}"

@@ -1,4 +1,4 @@
-"""Asks for the first box in the browser, on a machine without a screen."""
+"""Asks for the first box in a browser, for machines without a screen."""
 from __future__ import annotations
 
 import json
@@ -27,7 +27,7 @@ POLICY = "default-src 'self'; img-src 'self' blob: data:; base-uri 'none'; frame
 
 
 def ask_in_browser(frame: np.ndarray, port: int = 0) -> list[float]:
-    """Serves the frame on this machine's loopback address until somebody has drawn a box on it."""
+    """Serves the frame on the loopback address until a box is drawn on it; returns the box."""
     answered = threading.Event()
     server = ThreadingHTTPServer(("127.0.0.1", port), _handler(frame, answered))
     server.box = None
@@ -39,7 +39,7 @@ def ask_in_browser(frame: np.ndarray, port: int = 0) -> list[float]:
         flush=True,
     )
     try:
-        while not answered.wait(0.2):  # a wait without end would not hear Ctrl-C
+        while not answered.wait(0.2):  # with a timeout, so that Ctrl-C is noticed
             pass
     finally:
         server.shutdown()
@@ -52,7 +52,7 @@ def _handler(frame: np.ndarray, answered: threading.Event) -> type[BaseHTTPReque
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if not self._is_for_us():
+            if not self._is_allowed():
                 return
             if self.path == "/frame.png":
                 self._answer(200, picture.tobytes(), "image/png")
@@ -60,11 +60,11 @@ def _handler(frame: np.ndarray, answered: threading.Event) -> type[BaseHTTPReque
                 name, kind = FILES[self.path]
                 self._answer(200, (STATIC / name).read_bytes(), kind)
             else:
-                self._answer(404, b"not here\n", "text/plain")
+                self._answer(404, b"not found\n", "text/plain")
 
         def do_POST(self) -> None:
             length = self.headers.get("Content-Length", "")
-            if not self._is_for_us():
+            if not self._is_allowed():
                 return
             if self.path != "/box" or not length.isdecimal() or int(length) > MAX_BODY:
                 self._answer(400, b"not understood\n", "text/plain")
@@ -78,13 +78,13 @@ def _handler(frame: np.ndarray, answered: threading.Event) -> type[BaseHTTPReque
             self._answer(200, b"{}", "application/json")
             answered.set()
 
-        def _is_for_us(self) -> bool:
-            """Whether the request names this machine, and comes from this page or no page at all."""
+        def _is_allowed(self) -> bool:
+            """Whether the request is for this machine and comes from this page or from no page; answers 403 if not."""
             host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
-            good = host.rpartition(":")[0] in HOSTS and (origin is None or urlsplit(origin).netloc == host)
-            if not good:
-                self._answer(403, b"this page answers to itself alone\n", "text/plain")
-            return good
+            allowed = host.rpartition(":")[0] in HOSTS and (origin is None or urlsplit(origin).netloc == host)
+            if not allowed:
+                self._answer(403, b"requests from other pages or for other hosts are refused\n", "text/plain")
+            return allowed
 
         def _answer(self, status: int, body: bytes, kind: str) -> None:
             self.send_response(status)
@@ -95,6 +95,6 @@ def _handler(frame: np.ndarray, answered: threading.Event) -> type[BaseHTTPReque
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Requests are of no interest on the terminal, where a progress bar is."""
+            """Logs nothing: the terminal shows a progress bar."""
 
     return Handler

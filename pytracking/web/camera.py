@@ -1,4 +1,4 @@
-"""Frames that a page's camera sends."""
+"""Frames sent by a page's camera."""
 from __future__ import annotations
 
 import queue
@@ -13,12 +13,12 @@ from pytracking.web.library import Video
 from pytracking.web.messages import CAMERA
 
 MAX_PICTURE = 4 * 2**20  # bytes
-JPEG = b"\xff\xd8"  # how every one of them starts
-WAITING = 4  # pictures; a page waits for answers before it sends more
+JPEG = b"\xff\xd8"  # the first bytes of every JPEG
+WAITING = 4  # pictures in the queue; a page waits for answers before it sends more
 
 
 class CameraSource(FrameSource):
-    """Pictures are put in by the page's thread and taken out by the session's."""
+    """A queue of pictures, filled by the page's thread and emptied by the session's."""
 
     name, fps, length = "camera", 30.0, None
 
@@ -30,7 +30,7 @@ class CameraSource(FrameSource):
         self._closed = False
 
     def put(self, picture: bytes) -> bool:
-        """Takes a JPEG; False if the session has not taken the last ones yet."""
+        """Queues a JPEG; False if the queue is full."""
         if self._closed:
             return False
         try:
@@ -43,7 +43,7 @@ class CameraSource(FrameSource):
         return self._closed or not self._pictures.empty()
 
     def frames(self, start: int = 0) -> Iterator[np.ndarray]:
-        """Continues with what arrives; only the last frame is available again."""
+        """Yields the pictures as they arrive; going back is possible by one frame only."""
         index = 0 if self._last is None else self._last[0] + 1
         if self._last is not None and start <= self._last[0]:
             yield self._last[1]
@@ -53,11 +53,11 @@ class CameraSource(FrameSource):
             if picture is None:
                 return
             if picture[:2] != JPEG:
-                raise VideoError("only JPEG pictures are taken")
+                raise VideoError("only JPEG pictures are accepted")
             try:
                 frame = self._decoder.decode(picture)
             except VideoError:
-                if self._closed:  # the decoder was ended, not the picture bad
+                if self._closed:  # close() has killed the decoder
                     return
                 raise
             self._last, self.picture = (index, frame), picture
@@ -77,7 +77,7 @@ class CameraSource(FrameSource):
 
 
 class CameraVideo(Video):
-    """A camera in the place of a video."""
+    """A camera presented as a video."""
 
     def __init__(self, limits: DecoderLimits) -> None:
         super().__init__(CAMERA, "camera", Path("camera"), "camera", limits=limits)

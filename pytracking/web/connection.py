@@ -1,4 +1,4 @@
-"""One page's websocket: what it says goes to its session, what the session says goes to the page."""
+"""The websocket of a page: passes messages between the page and its tracking session."""
 from __future__ import annotations
 
 import asyncio
@@ -20,13 +20,13 @@ from pytracking.web.session import TrackingSession
 from pytracking.web.settings import WebSettings
 from pytracking.web.uploads import UploadStore
 
-MAX_UNSENT = 1000  # messages; frames wait for the page, so only answers to nonsense come this far
-TRY_AGAIN_LATER = 1013  # a websocket's code for it
+MAX_UNSENT = 1000  # messages; frames wait for the page, so only answers to invalid messages pile up
+TRY_AGAIN_LATER = 1013  # websocket close code
 
 
 @dataclass
 class Page:
-    """One connection: whose it is, what is on its way to it, what is being tracked for it."""
+    """One connection: its client, unsent messages and session."""
 
     client: str
     outbox: asyncio.Queue[dict[str, Any] | bytes] = field(default_factory=asyncio.Queue)
@@ -34,7 +34,7 @@ class Page:
 
 
 class Tracking:
-    """What all connections share: the videos, the trackers, the runs, and how many sessions there may be."""
+    """The websocket endpoint; limits the number of connections and sessions."""
 
     def __init__(
         self, settings: WebSettings, library: VideoLibrary, uploads: UploadStore, catalog: Catalog, runs: RunStore,
@@ -42,11 +42,11 @@ class Tracking:
     ) -> None:  # fmt: skip
         self._settings, self._library, self._uploads = settings, library, uploads
         self._catalog, self._runs, self._load = catalog, runs, load
-        self._sessions: dict[TrackingSession, str] = {}  # and whose they are
+        self._sessions: dict[TrackingSession, str] = {}  # with their client
         self._pages = 0
 
     async def serve(self, socket: WebSocket) -> None:
-        """One connection, one session after the other: ``start`` begins, closing the page ends."""
+        """Serves one connection: a ``start`` message begins a session, and the next one or a closed page ends it."""
         await socket.accept()
         if self._pages >= self._settings.max_pages:
             refusal = {"type": "refused", "message": "the server is busy: too many pages are open"}
@@ -62,10 +62,10 @@ class Tracking:
                 if message["type"] == "websocket.disconnect":
                     return
                 try:
-                    await self._hear(message, page)
+                    await self._handle(message, page)
                 except MessageError as error:
                     page.outbox.put_nowait({"type": "refused", "message": str(error)})
-            await socket.close(TRY_AGAIN_LATER)  # it asks, and does not listen to the answers
+            await socket.close(TRY_AGAIN_LATER)  # the page sends messages but does not read the answers
         except (WebSocketDisconnect, RuntimeError):
             pass
         finally:
@@ -75,20 +75,20 @@ class Tracking:
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await sender
 
-    async def _hear(self, message: dict[str, Any], page: Page) -> None:
+    async def _handle(self, message: dict[str, Any], page: Page) -> None:
         picture, session = message.get("bytes"), page.session
         if picture is not None:
             if session is None or len(picture) > MAX_PICTURE:
-                raise MessageError(f"pictures come from a camera that is being tracked, {MAX_PICTURE} bytes at most")
+                raise MessageError(f"pictures need a camera session and may have at most {MAX_PICTURE} bytes")
             session.take_picture(picture)
             return
-        asked = parse_message(message.get("text") or "")
-        if isinstance(asked, Start):
-            await self._restart(page, asked)
+        request = parse_message(message.get("text") or "")
+        if isinstance(request, Start):
+            await self._restart(page, request)
         elif session is None:
             raise MessageError("nothing is being tracked; send 'start' first")
-        elif asked.run == session.run.id:  # a word about an earlier run came too late
-            session.steering.hear(asked)
+        elif request.run == session.run.id:  # late messages about an earlier run are ignored
+            session.steering.handle(request)
 
     async def _restart(self, page: Page, start: Start) -> None:
         await self._close(page)
@@ -111,12 +111,12 @@ class Tracking:
         session.begin()
 
     def _check_room(self, client: str) -> None:
-        running = [whose for session, whose in self._sessions.items() if session.running]
+        running = [owner for session, owner in self._sessions.items() if session.running]
         if len(running) >= self._settings.max_sessions:
             raise MessageError(f"the server is busy: it already tracks {len(running)} videos; try again in a moment")
-        mine = running.count(client)
-        if mine >= self._settings.per_client(self._settings.max_sessions):
-            raise MessageError(f"you already track {mine} videos here; end one of them first")
+        own = running.count(client)
+        if own >= self._settings.per_client(self._settings.max_sessions):
+            raise MessageError(f"you already track {own} videos here; end one of them first")
 
     async def _video(self, video_id: str) -> Video:
         if video_id == CAMERA:

@@ -1,4 +1,4 @@
-"""One tracker's targets in a run: who is followed, from which frame on, and who has to wait for the others."""
+"""Manages one tracker's targets in a run: which are tracked, and from which frame."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -14,10 +14,10 @@ from pytracking.web.messages import Target
 
 @dataclass
 class Cohort:
-    """Targets that were started together; those of the DiMP family share their passes through the network."""
+    """Targets that were started together; trackers of the DiMP family share each pass through the network."""
 
     handle: TrackerHandle
-    next_frame: int  # that its trackers have not seen
+    next_frame: int  # the first frame that its trackers have not seen
     ids: tuple[int, ...]
     group: TargetGroup | None = None  # None for a single target
 
@@ -36,46 +36,46 @@ class Cohort:
     def seconds(self) -> float:
         return self.handle.seconds if self.group is None else self.group.seconds
 
-    def leave(self, ids: Iterable[int]) -> None:
-        """Stops following these."""
-        gone = set(self.ids) & set(ids)
-        self.ids = tuple(one for one in self.ids if one not in gone)
+    def remove(self, ids: Iterable[int]) -> None:
+        """Stops tracking the targets with these ids."""
+        removed = set(self.ids) & set(ids)
+        self.ids = tuple(one for one in self.ids if one not in removed)
         if self.group is not None:
-            for one in gone:
+            for one in removed:
                 self.group.remove(one)
 
 
 class Followers:
     """All targets of one tracker.
 
-    When a target is corrected or added in an earlier frame, it alone is tracked again from there. The others know those
-    frames already: their earlier outputs are repeated until it has caught up.
+    When a target is corrected or added in an earlier frame, only that target is tracked again from there. The others
+    have already seen these frames: their earlier outputs are reused until it has caught up.
     """
 
     def __init__(self, load: Callable[[], TrackerHandle]) -> None:
         self._load = load
         self._spare = [load()]
-        self.network: str | None = self._spare[0].spec.weights.name  # that is used
+        self.network: str | None = self._spare[0].spec.weights.name
         self._cohorts: list[Cohort] = []
         self._starting: tuple[Target, ...] = ()
-        self.seconds = 0.0  # inside the trackers, for the last frame
+        self.seconds = 0.0  # spent in the trackers for the last frame
 
     @property
     def ids(self) -> set[int]:
-        """Those that are followed."""
+        """Ids of the tracked targets."""
         return {one for cohort in self._cohorts for one in cohort.ids} | {target.id for target in self._starting}
 
     def change(self, started: tuple[Target, ...], removed: Iterable[int] = ()) -> None:
-        """From the next frame on: these start from their boxes, those are no longer followed."""
-        gone = {target.id for target in started} | set(removed)
+        """Starts and removes targets with effect from the next frame."""
+        replaced = {target.id for target in started} | set(removed)
         for cohort in self._cohorts:
-            cohort.leave(gone)
+            cohort.remove(replaced)
         self._spare += [cohort.handle for cohort in self._cohorts if not cohort.ids]
         self._cohorts = [cohort for cohort in self._cohorts if cohort.ids]
         self._starting = started
 
     def step(self, frame: np.ndarray, index: int) -> dict[int, dict[str, Any] | None]:
-        """The output for each target in frame ``index``; None where there is one from before."""
+        """Returns each target's output in frame ``index``; None if the target was tracked there before."""
         outputs: dict[int, dict[str, Any] | None] = {}
         self.seconds = 0.0
         for cohort in self._cohorts:

@@ -1,4 +1,4 @@
-"""Frames of a run on disk: whatever was tracked can be looked at again, and memory does not grow with the video."""
+"""Keeps a run's frames on disk, so that they can be viewed again and memory does not grow with the video."""
 from __future__ import annotations
 
 import bisect
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class FrameArchive:
-    """One file that frames are appended to, within a quota.
+    """A file to which frames are appended, within a quota in bytes.
 
-    When the quota is reached every second frame is dropped, and only every second of those to come is kept; so a video
-    of any length stays viewable from end to end, more coarsely the longer it is. The quota is in bytes.
+    When the quota is reached, every second frame is dropped, and of later frames only every second one is kept. A video
+    of any length thus stays viewable from end to end, the more coarsely the longer it is.
     """
 
     def __init__(self, path: Path, quota: int) -> None:
@@ -31,7 +31,7 @@ class FrameArchive:
         return len(self._indices)
 
     def put(self, index: int, data: bytes, always: bool = False) -> None:
-        """Keeps a frame, unless it is one of those that are left out and not ``always`` wanted; indices must grow."""
+        """Appends a frame unless the stride skips it; ``always`` overrides the stride. Indices must increase."""
         with self._lock:
             if self._file.closed or (index % self.stride and not always):
                 return
@@ -43,7 +43,7 @@ class FrameArchive:
             self._append(index, self._end, len(data))
 
     def get(self, index: int) -> tuple[int, bytes]:
-        """The frame, or the nearest before it that was kept, with its index; KeyError if there is none."""
+        """Returns the nearest kept frame at or before ``index``, and its index; KeyError if the archive is empty."""
         with self._lock:
             place = max(0, bisect.bisect_right(self._indices, index) - 1)
             if self._file.closed or place >= len(self._indices):
@@ -52,7 +52,7 @@ class FrameArchive:
             return self._indices[place], self._file.read(self._lengths[place])
 
     def cut(self, index: int) -> None:
-        """Forgets the frames from ``index`` on."""
+        """Drops all frames from ``index`` on."""
         with self._lock:
             place = bisect.bisect_left(self._indices, index)
             if place < len(self._indices):
@@ -61,7 +61,7 @@ class FrameArchive:
                     del column[place:]
 
     def remove(self) -> None:
-        """Frees the disk."""
+        """Deletes the file."""
         with self._lock:
             self._file.close()
             self._path.unlink(missing_ok=True)
@@ -69,9 +69,9 @@ class FrameArchive:
 
     def _write(self, data: bytes) -> None:
         self._file.seek(self._end)
-        left = memoryview(data)
-        while left:  # a disk that is nearly full takes a part
-            left = left[self._file.write(left) :]
+        unwritten = memoryview(data)
+        while unwritten:  # on a nearly full disk a write may be partial
+            unwritten = unwritten[self._file.write(unwritten) :]
 
     def _append(self, index: int, offset: int, length: int) -> None:
         self._indices.append(index)
@@ -80,7 +80,7 @@ class FrameArchive:
         self._end = offset + length
 
     def _thin(self) -> None:
-        """Moves every second frame towards the file's start; what moves never passes what is still to be read."""
+        """Keeps every second frame and moves it towards the file's start; never overwrites frames still to be read."""
         self.stride *= 2
         kept = list(zip(self._indices[::2], self._offsets[::2], self._lengths[::2], strict=True))
         self._indices, self._offsets, self._lengths, self._end = array("I"), array("Q"), array("I"), 0

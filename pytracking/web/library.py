@@ -1,4 +1,4 @@
-"""The videos that can be chosen, by opaque names: no path ever comes from the page."""
+"""The videos that can be chosen, by opaque ids: the page never sends a path."""
 from __future__ import annotations
 
 import hashlib
@@ -14,21 +14,21 @@ from pytracking.web.uploads import Upload, UploadStore
 
 @dataclass(frozen=True)
 class Video:
-    """One entry of the list."""
+    """A video on offer."""
 
     id: str
     title: str
     path: Path = field(repr=False)
     kind: str  # "demo", "folder", "upload" or "camera"
-    suggested_box: tuple[float, ...] | None = None  # the annotated first box, where there is one
+    suggested_box: tuple[float, ...] | None = None  # the annotated first box, if there is one
     limits: DecoderLimits = field(default=DecoderLimits(), repr=False)
 
     def open(self) -> FrameSource:
-        """Its frames; a file is decoded in a process that can do no harm, the demo's pictures are our own."""
+        """Opens the video; a file is decoded in a sandboxed process, the demo's images are trusted."""
         return FolderSource(self.path) if self.path.is_dir() else LimitedSource(self.path, self.limits)
 
     def public(self) -> dict[str, Any]:
-        """What the page may know."""
+        """Returns what the page may know."""
         return {"id": self.id, "title": self.title, "kind": self.kind, "suggested_box": self.suggested_box}
 
 
@@ -37,17 +37,17 @@ class VideoLibrary:
 
     def __init__(self, settings: WebSettings, uploads: UploadStore) -> None:
         self._settings, self._uploads = settings, uploads
-        self._known: dict[str, Video] = {}  # as last listed: looking through large folders takes time
+        self._known: dict[str, Video] = {}  # as last listed, because searching large folders takes time
 
     def list(self) -> list[Video]:
-        """Everything that can be chosen now."""
+        """Lists everything that can be chosen now."""
         uploads = [self.uploaded(upload) for upload in self._uploads.complete()]
         found = [*uploads, *self._from_folders(), *self._from_demo()]
         self._known = {video.id: video for video in found}
         return found
 
     def get(self, video_id: str) -> Video:
-        """A video by its id; KeyError if there is none."""
+        """Returns a video by id; KeyError if there is none."""
         video = self._known.get(video_id)
         if video is None or not video.path.exists():
             video = next((one for one in self.list() if one.id == video_id), None)
@@ -57,7 +57,7 @@ class VideoLibrary:
         return video
 
     def uploaded(self, upload: Upload) -> Video:
-        """An upload as a video, whether it is one or not."""
+        """Presents an upload as a video, without checking that it is one."""
         return Video(upload.id, upload.title, upload.path, "upload", limits=self._settings.decoder)
 
     def _from_folders(self) -> list[Video]:
@@ -65,7 +65,7 @@ class VideoLibrary:
         for folder in self._settings.folders:
             root = folder.resolve()
             for path in sorted(root.rglob("*")):
-                # a link may point outside the folder: only what really lies below it is served
+                # resolved, because a link may point outside the folder
                 if path.suffix.lower() in VIDEO_SUFFIXES and path.is_file() and path.resolve().is_relative_to(root):
                     title = path.relative_to(root).as_posix()
                     found.append(Video(_stable_id(path), title, path, "folder", limits=self._settings.decoder))
@@ -89,5 +89,5 @@ class VideoLibrary:
 
 
 def _stable_id(path: Path) -> str:
-    """The same after a restart, so that links and open pages stay good."""
+    """Returns an id that survives a restart, so that links and open pages stay valid."""
     return hashlib.sha256(path.as_posix().encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""What the page may say on the websocket; everything else is refused with a sentence."""
+"""The messages that the page may send on the websocket; all others are refused with an explanation."""
 from __future__ import annotations
 
 import json
@@ -10,21 +10,21 @@ from pytracking.utils.files import finite
 
 MAX_MESSAGE = 4096  # characters
 MAX_TRACKERS = 2
-MAX_OBJECTS = 8  # followed at a time
+MAX_OBJECTS = 8  # tracked at the same time
 MAX_ID = 999  # of an object
 COMMANDS = ("pause", "resume", "step", "stop")
-CAMERA = "camera"  # in place of a video's id: frames come from the page
+CAMERA = "camera"  # used as a video's id: frames come from the page
 
 Box = tuple[float, float, float, float]
 
 
 class MessageError(ValueError):
-    """A message that cannot be used."""
+    """An invalid message."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One object to follow."""
+    """An object to track."""
 
     id: int
     box: Box
@@ -32,7 +32,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Start:
-    """Begin tracking a video from a frame on."""
+    """Start tracking a video at a frame."""
 
     video: str
     frame: int  # 0-based
@@ -42,7 +42,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Correct:
-    """Go back to this frame: these objects start there from these boxes, known ones or new ones, and those go."""
+    """Go back to a frame, start ``objects`` (known or new) from their boxes there, and drop those in ``removed``."""
 
     run: str
     frame: int
@@ -52,7 +52,7 @@ class Correct:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The page has drawn this frame: more may be sent."""
+    """The page has drawn this frame, so more may be sent."""
 
     run: str
     index: int
@@ -60,7 +60,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Command:
-    """What a run shall do: pause, resume, step or stop."""
+    """Pause, resume, step or stop a run."""
 
     run: str
     name: str
@@ -70,7 +70,7 @@ Message = Start | Correct | Drawn | Command
 
 
 def parse_message(text: str) -> Message:
-    """Reads a message; MessageError says what is wrong with it."""
+    """Parses a message; a MessageError says what is wrong with it."""
     data = parse_object(text)
     kind = data.get("type")
     if kind == "start":
@@ -87,9 +87,9 @@ def parse_message(text: str) -> Message:
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """A JSON object that is not too large."""
+    """Parses a JSON object of limited size."""
     if len(text) > MAX_MESSAGE:
-        raise MessageError(f"a message may have {MAX_MESSAGE} characters at most")
+        raise MessageError(f"a message may have at most {MAX_MESSAGE} characters")
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -100,25 +100,25 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def targets(data: dict[str, Any]) -> tuple[Target, ...]:
-    """The list ``objects`` of a message."""
+    """Parses the list ``objects`` of a message."""
     value = data.get("objects")
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_OBJECTS:
         raise MessageError(f"'objects' must be a list of 1 to {MAX_OBJECTS}, each with 'id' and 'box'")
     if not all(isinstance(one, dict) for one in value):
-        raise MessageError("'objects' must hold JSON objects with 'id' and 'box'")
+        raise MessageError("'objects' must contain JSON objects with 'id' and 'box'")
     found = tuple(Target(_index(one, "id"), _box(one)) for one in value)
     if len({target.id for target in found}) < len(found) or any(not 1 <= one.id <= MAX_ID for one in found):
-        raise MessageError(f"the 'id' of objects must be different numbers from 1 to {MAX_ID}")
+        raise MessageError(f"the ids of objects must be distinct numbers from 1 to {MAX_ID}")
     return found
 
 
 def to_json(message: Any) -> str:
-    """A message for the page."""
+    """Encodes a message for the page."""
     return json.dumps(finite(message), allow_nan=False, separators=(",", ":"))
 
 
 def with_picture(message: dict[str, Any], picture: bytes) -> bytes:
-    """A message and the JPEG of its frame as one piece: the message's length (4 bytes), the message, the picture."""
+    """Packs a message and the JPEG of its frame: the message's length (4 bytes), the message, the picture."""
     head = to_json(message).encode()
     return len(head).to_bytes(4, "big") + head + picture
 
@@ -126,14 +126,14 @@ def with_picture(message: dict[str, Any], picture: bytes) -> bytes:
 def _removed(data: dict[str, Any]) -> tuple[int, ...]:
     value = data.get("removed", [])
     if not isinstance(value, list) or len(value) > MAX_OBJECTS:
-        raise MessageError(f"'removed' must be a list of ids, {MAX_OBJECTS} at most")
+        raise MessageError(f"'removed' must be a list of at most {MAX_OBJECTS} ids")
     return tuple(_index({"removed": one}, "removed") for one in value)
 
 
 def _text(data: dict[str, Any], key: str) -> str:
     value = data.get(key)
     if not isinstance(value, str) or not 0 < len(value) <= 200:
-        raise MessageError(f"'{key}' must be a short text")
+        raise MessageError(f"'{key}' must be a non-empty string of at most 200 characters")
     return value
 
 
@@ -152,7 +152,7 @@ def _box(data: dict[str, Any]) -> Box:
     try:
         x, y, w, h = (float(number) for number in value)
     except OverflowError as error:
-        raise MessageError("'box' has a number that is too large") from error
+        raise MessageError("'box' contains a number that is too large") from error
     if not all(math.isfinite(number) and abs(number) <= 1e6 for number in (x, y, w, h)) or w < 2 or h < 2:
         raise MessageError("'box' must be finite and at least 2 pixels wide and high")
     return x, y, w, h
@@ -163,5 +163,5 @@ def _trackers(data: dict[str, Any]) -> tuple[str, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_TRACKERS:
         raise MessageError(f"'trackers' must be a list of 1 to {MAX_TRACKERS}")
     if not all(isinstance(name, str) and len(name) <= 120 for name in value) or len(set(value)) != len(value):
-        raise MessageError("'trackers' must be different names like rls_dimp/default")
+        raise MessageError("'trackers' must be distinct names like rls_dimp/default")
     return tuple(value)

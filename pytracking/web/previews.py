@@ -1,4 +1,4 @@
-"""Single frames of videos that nobody tracks (yet): thumbnails, the film strip, going to a frame to start at."""
+"""Single frames of videos outside a run: thumbnails, the film strip, and choosing the frame to start at."""
 from __future__ import annotations
 
 import threading
@@ -10,21 +10,21 @@ import numpy as np
 from pytracking.video.sources import FrameSource, VideoError
 from pytracking.web.library import Video
 
-AT_ONCE = 3  # videos being decoded for previews; each takes a process
-KEPT = 2  # decoders that stay open: the next frame is mostly of the same video
-PATIENCE = 20.0  # seconds that a request waits for its turn
+AT_ONCE = 3  # videos decoded at the same time, each in its own process
+KEPT = 2  # idle decoders kept open, as the next frame usually comes from the same video
+PATIENCE = 20.0  # seconds that a request waits for a free decoder
 
 
 class Previews:
-    """A few open videos."""
+    """A pool of open videos."""
 
     def __init__(self) -> None:
-        self._turns = threading.BoundedSemaphore(AT_ONCE)
-        self._idle: dict[str, FrameSource] = {}  # by the video's id, the longest idle first
+        self._slots = threading.BoundedSemaphore(AT_ONCE)
+        self._idle: dict[str, FrameSource] = {}  # by video id, the longest idle first
         self._lock = threading.Lock()
 
     def frame(self, video: Video, index: int) -> np.ndarray:
-        """One frame; VideoError if there is none of this number."""
+        """Decodes one frame; VideoError if the video has no frame of this number."""
         with self.source(video) as source:
             for frame in source.frames(index):
                 return frame
@@ -32,8 +32,8 @@ class Previews:
 
     @contextmanager
     def source(self, video: Video) -> Iterator[FrameSource]:
-        """The video, for this block alone."""
-        if not self._turns.acquire(timeout=PATIENCE):
+        """Lends the opened video exclusively to a ``with`` block."""
+        if not self._slots.acquire(timeout=PATIENCE):
             raise VideoError("the server is busy with other videos; try again in a moment")
         try:
             with self._lock:
@@ -46,17 +46,17 @@ class Previews:
                 raise
             self._put_back(video.id, source)
         finally:
-            self._turns.release()
+            self._slots.release()
 
     def forget(self, video_id: str) -> None:
-        """The video is gone."""
+        """Closes a video that was removed."""
         with self._lock:
             source = self._idle.pop(video_id, None)
         if source is not None:
             source.close()
 
     def close(self) -> None:
-        """Ends all decoders."""
+        """Closes all decoders."""
         for video_id in list(self._idle):
             self.forget(video_id)
 

@@ -1,4 +1,4 @@
-"""Runs that the page can look at again and download: boxes as CSV, JSON and MOT, the video with the boxes drawn."""
+"""Runs to view again and download: boxes as CSV, JSON and MOT, and the video with the boxes drawn in."""
 from __future__ import annotations
 
 import csv
@@ -28,7 +28,7 @@ COLUMNS = ("frame", "tracker", "id", "x", "y", "w", "h", "score", "flag", "secon
 
 
 class Run:
-    """One run from its start on; the session writes to it, downloads read it."""
+    """The results of one run; the session writes them, downloads read them."""
 
     def __init__(self, video: Video, start: Start, folder: Path, quota: int) -> None:
         self.id = secrets.token_urlsafe(9)
@@ -40,13 +40,13 @@ class Run:
         self.ended: str | None = None  # None while it runs
 
     def file_stem(self, *trackers: str) -> str:
-        """For file names: the video and the trackers, by default all."""
+        """Builds a file name from the video and the trackers (default: all)."""
         video = Path(self.video.title.removeprefix("demo: ")).stem
         names = "_vs_".join(name.replace("/", "-") for name in trackers or self.start.trackers)
         return re.sub(r"[^A-Za-z0-9._-]+", "_", f"{video}_{names}")
 
     def about(self) -> dict[str, Any]:
-        """What was tracked with what, and why it stopped."""
+        """Describes the run: video, objects, trackers, and why it ended."""
         return {
             "video": self.video.title, "start_frame": self.start.frame + 1, "fps": self.fps,
             "objects": [{"id": one.id, "box": list(one.box)} for one in self.start.objects],
@@ -55,7 +55,7 @@ class Run:
         }  # fmt: skip
 
     def summary(self) -> dict[str, Any]:
-        """Everything that a page needs to show the run again, but the pictures."""
+        """Returns everything a page needs to show the run again, except the pictures."""
         with self.log.lock:
             return finite(self._columns())
 
@@ -70,7 +70,7 @@ class Run:
         }  # fmt: skip
 
     def csv(self) -> str:
-        """One row per frame, tracker and object."""
+        """Formats the boxes as CSV, one row per frame, tracker and object."""
         stream, corrected = io.StringIO(), set(self.log.corrected)
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -82,12 +82,12 @@ class Run:
         return stream.getvalue()
 
     def json(self) -> str:
-        """The same with what stands above it."""
+        """Formats the description and the boxes as JSON."""
         rows = [{"frame": frame + 1, "tracker": tracker, **row} for frame, tracker, row in self.log]
         return json.dumps(finite({**self.about(), "rows": rows}), indent=1, allow_nan=False) + "\n"
 
     def mot(self, tracker: str) -> str:
-        """One tracker's boxes in the MOT Challenge's format: frame, id, x, y, w, h, confidence, and three times -1."""
+        """Formats one tracker's boxes as in the MOT Challenge: frame, id, x, y, w, h, confidence, -1, -1, -1."""
         lines = []
         for frame, name, row in self.log:
             if name == tracker:
@@ -97,7 +97,7 @@ class Run:
         return "".join(lines)
 
     def write_video(self, path: Path) -> None:
-        """Draws every tracker's box into the frames."""
+        """Writes the video with every tracker's boxes drawn in."""
         boxes: dict[int, list[tuple[str, dict[str, Any]]]] = {}
         for frame, tracker, row in self.log:
             boxes.setdefault(frame, []).append((tracker, row))
@@ -107,7 +107,7 @@ class Run:
                     writer.write(draw_boxes(frame, boxes[index]))
 
     def _pictures(self) -> Iterator[tuple[int, np.ndarray]]:
-        if self.video.id == CAMERA:  # there is no source to read again: what was kept of it
+        if self.video.id == CAMERA:  # a camera cannot be read again; use the frames that were kept
             with PictureDecoder(self.video.limits) as decoder:
                 for index in self.log.frames:
                     found, data = self.frames.get(index)
@@ -120,7 +120,7 @@ class Run:
 
 
 class RunStore:
-    """The last runs, by ids that cannot be guessed, within the disk's quota."""
+    """The most recent runs, by unguessable ids, within the disk quota."""
 
     def __init__(self, settings: WebSettings) -> None:
         self._settings = settings
@@ -128,29 +128,29 @@ class RunStore:
         self._lock = threading.Lock()
 
     def new(self, video: Video, start: Start) -> Run:
-        """A run that is about to start."""
+        """Adds a run that is about to start, and removes old ones to make room."""
         with self._lock:
-            taken = [run.frames.quota for run in self._runs.values() if run.ended is None]
-            quota = self._settings.run_bytes(taken)
-            self._make_room(self._settings.frame_bytes - sum(taken) - quota)
+            reserved = [run.frames.quota for run in self._runs.values() if run.ended is None]
+            quota = self._settings.run_bytes(reserved)
+            self._make_room(self._settings.frame_bytes - sum(reserved) - quota)
             quota = max(2**20, min(quota, shutil.disk_usage(self._settings.uploads).free // 2))
             run = Run(video, start, self._settings.uploads, quota)
             self._runs[run.id] = run
         return run
 
     def get(self, run_id: str) -> Run:
-        """A run by its id; KeyError if there is none (any more)."""
+        """Returns a run by id; KeyError if it does not exist (any more)."""
         with self._lock:
             return self._runs[run_id]
 
     def close(self) -> None:
-        """Frees the disk."""
+        """Deletes the frames of all runs."""
         with self._lock:
             while self._runs:
                 self._runs.popitem()[1].frames.remove()
 
     def _make_room(self, allowed: int) -> None:
-        """Forgets the oldest finished runs until the others keep no more bytes than allowed."""
+        """Removes the oldest finished runs until the others take at most ``allowed`` bytes."""
         finished = [run for run in self._runs.values() if run.ended is not None]
         kept = sum(run.frames.size for run in finished)
         for run in finished:

@@ -1,4 +1,4 @@
-"""Who may talk to the server: host, origin and token of every request, and what its answers allow the browser."""
+"""Access control: checks host, origin and token of every request, and sets the security headers of every answer."""
 from __future__ import annotations
 
 import hmac
@@ -32,9 +32,9 @@ HEADERS = {
 
 
 class Gate:
-    """Lets in requests for its own host names, from its own pages and, unless that is None, with the token.
+    """Admits requests for its own host names, from its own pages and, if a token is set, with that token.
 
-    The token comes as ``?token=`` once and as a cookie afterwards.
+    The token is given as ``?token=`` first and as a cookie afterwards.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str], token: str | None) -> None:
@@ -57,28 +57,28 @@ class Gate:
         elif refusal is not None:
             await PlainTextResponse(refusal[1] + "\n", refusal[0], HEADERS)(scope, receive, send)
         elif self._token is not None and scope.get("method") == "GET" and "token" in connection.query_params:
-            # from here on the cookie is enough: the token is not left in the address, where others see it
+            # the cookie replaces the token in the address, where others might see it
             await RedirectResponse(scope["path"], 303)(scope, receive, send_with_headers)
         else:
             await self._app(scope, receive, send_with_headers)
 
     def _refusal(self, connection: HTTPConnection) -> tuple[int, str] | None:
         host = connection.headers.get("host", "").lower()
-        # a page elsewhere must not reach this server by a name that it makes point to it
+        # against DNS rebinding: another site's page must not reach this server by a name of its own
         if re.sub(r":\d+$", "", host) not in self._hosts:
             return 400, "this server was not started for this host name"
         if self._token is None and not is_loopback(client_of(connection)):
-            # however the server was started: other machines get in by the token alone
+            # other machines always need a token, however the server was started
             return 403, "this server is for its own machine only"
         scope = connection.scope
         reads = scope["type"] == "http" and scope["method"] in SAFE_METHODS
-        is_page = reads and not scope["path"].startswith("/api/")  # what a link elsewhere may open
+        is_page = reads and not scope["path"].startswith("/api/")  # links on other sites may open it
         if not is_page and not _from_own_page(connection, host):
             return 403, "this request comes from a page of another site"
         if self._token is not None:
             given = connection.query_params.get("token") or connection.cookies.get(TOKEN_COOKIE, "")
             if not hmac.compare_digest(given.encode(), self._token.encode()):
-                return 403, "this server asks for the token that it printed when it was started"
+                return 403, "this server requires the token that it printed at the start"
         return None
 
     def _headers(self) -> list[tuple[bytes, bytes]]:
@@ -89,12 +89,12 @@ class Gate:
 
 
 def client_of(connection: HTTPConnection) -> str:
-    """The address at the other end: quotas are counted by it."""
+    """Returns the client's address, by which quotas are counted."""
     return connection.client.host if connection.client else ""
 
 
 def _from_own_page(connection: HTTPConnection, host: str) -> bool:
-    """Browsers say where a request comes from; programs that say nothing are no page."""
+    """Whether a request comes from our own page; browsers name the origin, and programs that name none are no page."""
     origin = connection.headers.get("origin")
     if origin is not None:
         parts = urlsplit(origin)
@@ -103,7 +103,7 @@ def _from_own_page(connection: HTTPConnection, host: str) -> bool:
 
 
 def without_paths(text: str, known: dict[Path, str] | None = None) -> str:
-    """A message for the page: ``known`` paths get their names there, other folders of this machine are cut out."""
+    """Prepares a message for the page: replaces ``known`` paths by their names and cuts out all other folders."""
     for path, name in (known or {}).items():
         text = text.replace(str(path), name)
     return re.sub(r"(?:\b[A-Za-z]:)?(?<![\w.])[/\\](?:[^\s'\"`:;,()/\\]+[/\\])*(?=[^\s/\\])", "", text)

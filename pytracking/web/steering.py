@@ -1,4 +1,4 @@
-"""What the page wants of a running session; shared between the page's thread and the tracking thread."""
+"""The page's control of a running session, shared between the page's thread and the tracking thread."""
 from __future__ import annotations
 
 import threading
@@ -14,20 +14,20 @@ POLL_SECONDS = 0.1
 
 @dataclass
 class Steering:
-    """Messages go in by :meth:`hear`; the session waits and asks."""
+    """The page's messages enter through :meth:`handle`; the session waits for them and queries the state."""
 
     changed: threading.Condition = field(default_factory=threading.Condition)
     paused: bool = False
-    steps: int = 0  # single frames asked for while paused
+    steps: int = 0  # single frames requested while paused
     stopped: bool = False
     corrections: deque[Correct] = field(default_factory=lambda: deque(maxlen=16))
-    drawn: int = -1  # last frame that the page has shown
-    last_word: float = field(default_factory=time.monotonic)
+    drawn: int = -1  # last frame that the page has drawn
+    last_message: float = field(default_factory=time.monotonic)
 
-    def hear(self, message: Message) -> None:
-        """Takes a message of the page."""
+    def handle(self, message: Message) -> None:
+        """Applies a message from the page."""
         with self.changed:
-            self.last_word = time.monotonic()
+            self.last_message = time.monotonic()
             if isinstance(message, Correct):
                 self.corrections.append(message)
             elif isinstance(message, Drawn):
@@ -45,22 +45,22 @@ class Steering:
             self.paused = name == "pause"
 
     def nudge(self) -> None:
-        """Something else happened that a session may be waiting for."""
+        """Wakes a session that may be waiting for something other than a message."""
         with self.changed:
-            self.last_word = time.monotonic()
+            self.last_message = time.monotonic()
             self.changed.notify_all()
 
     def wait_for_turn(
         self, index: int, in_flight: int, idle_seconds: float, ready: Callable[[], bool] = lambda: True
     ) -> bool:
-        """Blocks until frame ``index`` may be tracked, or a correction came; False ends the session.
+        """Blocks until frame ``index`` may be tracked or a correction has arrived; returns False to end the session.
 
-        It also ends ``idle_seconds`` after the page's last word. ``in_flight`` frames may be sent but not yet drawn;
-        whoever changes whether the next one is ``ready`` calls :meth:`nudge`.
+        A session also ends ``idle_seconds`` after the page's last message. Up to ``in_flight`` frames may be sent but
+        not yet drawn. Call :meth:`nudge` after a change of ``ready``, which says whether the next frame is available.
         """
         with self.changed:
             while True:
-                if self.stopped or time.monotonic() - self.last_word > idle_seconds:
+                if self.stopped or time.monotonic() - self.last_message > idle_seconds:
                     return False
                 if self.corrections:
                     return True
@@ -73,7 +73,7 @@ class Steering:
                 self.changed.wait(POLL_SECONDS)
 
     def take_correction(self) -> Correct | None:
-        """The next correction, once; frames from there on count as not drawn."""
+        """Removes and returns the next correction; frames from there on then count as not drawn."""
         with self.changed:
             taken = self.corrections.popleft() if self.corrections else None
             if taken is not None:

@@ -1,4 +1,4 @@
-"""What the trackers said, frame by frame, in arrays: about a hundred bytes per frame and tracker."""
+"""Stores the trackers' outputs per frame in arrays: about a hundred bytes per frame and tracker."""
 from __future__ import annotations
 
 import bisect
@@ -9,24 +9,24 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-FLAGS = (None, "normal", "uncertain", "hard_negative", "not_found")  # kept as their place here
+FLAGS = (None, "normal", "uncertain", "hard_negative", "not_found")  # stored as their index
 
 
 @dataclass
 class TrackerLog:
-    """Columns of one tracker, a row per frame and object."""
+    """The outputs of one tracker in columns, with one row per frame and object."""
 
     name: str
     objects: array = field(default_factory=lambda: array("I"))
     boxes: array = field(default_factory=lambda: array("f"))  # four per row
-    scores: array = field(default_factory=lambda: array("f"))  # NaN: none
+    scores: array = field(default_factory=lambda: array("f"))  # NaN: no score
     flags: array = field(default_factory=lambda: array("B"))
     seconds: array = field(default_factory=lambda: array("f"))
     updated: array = field(default_factory=lambda: array("B"))
     learner: dict[str, array] = field(default_factory=dict)
 
     def add(self, output: dict[str, Any]) -> None:
-        """One frame's output, as the page gets it."""
+        """Adds one frame's output, in the form that the page gets."""
         for one in output["objects"]:
             rows = len(self.scores)
             self.objects.append(one["id"])
@@ -42,7 +42,7 @@ class TrackerLog:
                 column.extend([math.nan] * (rows + 1 - len(column)))
 
     def cut(self, rows: int) -> TrackerLog:
-        """Keeps the first rows only; returns the others."""
+        """Keeps the first ``rows`` rows; returns the others."""
         rest = TrackerLog(self.name, boxes=self.boxes[4 * rows :])
         del self.boxes[4 * rows :]
         for name in ("objects", "scores", "flags", "seconds", "updated"):
@@ -54,7 +54,7 @@ class TrackerLog:
         return rest
 
     def row(self, place: int) -> dict[str, Any]:
-        """One row with names."""
+        """Returns one row as a dictionary."""
         score = self.scores[place]
         return {
             "id": self.objects[place],
@@ -66,13 +66,13 @@ class TrackerLog:
         }
 
     def output(self, place: int) -> dict[str, Any]:
-        """One row as it came in, without the score map."""
+        """Returns one row as it was added, without the score map."""
         row = self.row(place)
         learner = {key: column[place] for key, column in self.learner.items() if not math.isnan(column[place])}
         return {key: row[key] for key in ("id", "box", "score", "flag")} | {"learner": learner, "score_map": None}
 
     def columns(self) -> dict[str, Any]:
-        """Everything, for a page that opens the run later."""
+        """Returns all columns, for a page that opens the run later."""
         learner = {key: _rounded(column) for key, column in self.learner.items()}
         return {
             "name": self.name, "objects": list(self.objects), "boxes": _rounded(self.boxes, 2),
@@ -87,16 +87,16 @@ class TrackLog:
     def __init__(self, trackers: tuple[str, ...]) -> None:
         self.trackers = [TrackerLog(name) for name in trackers]
         self.frames = array("I")  # 0-based indices in the video
-        self.rows = array("I")  # where each frame's rows start
+        self.rows = array("I")  # index of each frame's first row
         self.corrected: list[tuple[int, int]] = []  # frame and object
         self.lock = threading.RLock()
-        self._earlier: list[TrackLog] = []  # what was said of frames that are tracked again
+        self._earlier: list[TrackLog] = []  # outputs removed by cut(), for frames that are tracked again
 
     def __len__(self) -> int:
         return len(self.frames)
 
     def add(self, index: int, outputs: list[dict[str, Any]], corrected: Iterable[int] = ()) -> None:
-        """Notes the next frame; ``corrected`` are the objects that start from a box of the user's in it."""
+        """Adds the next frame; ``corrected`` are the objects that the user has corrected in it."""
         with self.lock:
             self.frames.append(index)
             self.rows.append(len(self.trackers[0].scores))
@@ -105,7 +105,7 @@ class TrackLog:
                 log.add(output)
 
     def cut(self, index: int, keep: bool = False) -> None:
-        """Takes out the frames from ``index`` on; ``keep`` leaves them to :meth:`earlier`."""
+        """Removes the frames from ``index`` on; with ``keep`` they stay available through :meth:`earlier`."""
         with self.lock:
             place = bisect.bisect_left(self.frames, index)
             if place < len(self.frames):
@@ -118,7 +118,7 @@ class TrackLog:
             self.corrected = [one for one in self.corrected if one[0] < index]
 
     def earlier(self, tracker: int, index: int, target: int) -> dict[str, Any] | None:
-        """What a tracker (by its place) said of a target in a frame before it was taken out."""
+        """Returns a tracker's (by index) last removed output for a target in a frame; None if there is none."""
         self._earlier = [log for log in self._earlier if log.frames[-1] >= index]
         for log in reversed(self._earlier):
             for row in log.rows_of(index):
@@ -127,7 +127,7 @@ class TrackLog:
         return None
 
     def rows_of(self, index: int) -> range:
-        """The rows of a frame, in every tracker's columns."""
+        """Returns the rows of a frame, which are the same in every tracker's columns."""
         place = bisect.bisect_left(self.frames, index)
         if place == len(self.frames) or self.frames[place] != index:
             return range(0)
@@ -137,7 +137,7 @@ class TrackLog:
         return self.rows[place + 1] if place + 1 < len(self.rows) else len(self.trackers[0].scores)
 
     def __iter__(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
-        """Frame (0-based), tracker and row, in this order; the session waits meanwhile."""
+        """Yields (0-based frame, tracker, row), ordered by frame and tracker; blocks the session meanwhile."""
         with self.lock:
             for place, frame in enumerate(self.frames):
                 for log in self.trackers:

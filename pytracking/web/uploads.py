@@ -1,4 +1,4 @@
-"""Uploaded files on disk, within quotas: of the server, of each client, and with some of the disk left free."""
+"""Stores uploaded files within quotas per server and per client, leaving some disk space free."""
 from __future__ import annotations
 
 import asyncio
@@ -17,7 +17,7 @@ from pytracking.web.settings import VIDEO_SUFFIXES, WebSettings
 
 
 class UploadError(UserError):
-    """An upload that is refused; the message says why. ``status`` is the HTTP answer."""
+    """A refused upload; the message says why, and ``status`` is the HTTP status."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -26,23 +26,23 @@ class UploadError(UserError):
 
 @dataclass
 class Upload:
-    """One file, from its first byte on."""
+    """An uploaded file, possibly still incomplete."""
 
     id: str
     title: str
     path: Path
-    client: str  # whose it is: the address it came from
+    client: str  # the address that it came from
     size: int = 0
     complete: bool = False
     last_used: float = field(default_factory=time.monotonic)
 
 
 class UploadStore:
-    """Takes files and makes room for them.
+    """Stores files and makes room for them.
 
-    A client's own oldest upload goes first. Those of others go only if nobody has looked at them for an hour, and none
-    goes that is being tracked. What is still arriving counts, and parallel uploads cannot exceed a limit. ``on_remove``
-    is called with the id of an upload that goes.
+    A client's own oldest upload is removed first. Other clients' uploads are removed only if unused for an hour, and
+    none while being tracked. Bytes count as they arrive, so that parallel uploads cannot exceed a limit. ``on_remove``
+    is called with the id of each removed upload.
     """
 
     def __init__(self, settings: WebSettings, on_remove: Callable[[str], None]) -> None:
@@ -53,19 +53,19 @@ class UploadStore:
         settings.uploads.mkdir(parents=True, exist_ok=True)
 
     def complete(self) -> list[Upload]:
-        """Those that are there, the oldest first."""
+        """Returns the complete uploads, oldest first."""
         with self._lock:
             return [upload for upload in self._uploads.values() if upload.complete]
 
     def touch(self, upload_id: str) -> None:
-        """Somebody looks at it; ids of other videos are no uploads and change nothing."""
+        """Marks an upload as used now; ignores the ids of other videos."""
         with self._lock:
             if upload_id in self._uploads:
                 self._uploads[upload_id].last_used = time.monotonic()
 
     @contextmanager
     def using(self, upload_id: str) -> Iterator[None]:
-        """While the block lasts, it is not removed to make room for another."""
+        """Protects an upload from being removed for another during a ``with`` block."""
         with self._lock:
             self._in_use[upload_id] += 1
         try:
@@ -78,9 +78,9 @@ class UploadStore:
             self.touch(upload_id)
 
     async def receive(self, file_name: str, client: str, chunks: AsyncIterator[bytes]) -> Upload:
-        """Stores a file under a name of our own; :meth:`accept` or :meth:`remove` must follow.
+        """Stores a file under a generated name; :meth:`accept` or :meth:`remove` must follow.
 
-        Nothing is kept of one that is refused by an UploadError: too large, of another type, or no room for it.
+        Raises an UploadError and keeps nothing if the file is too large or of another type, or if there is no room.
         """
         title = Path(file_name.replace("\\", "/")).name[:80] or "video"
         suffix = Path(title).suffix.lower()
@@ -107,7 +107,7 @@ class UploadStore:
                 except StopAsyncIteration:
                     break
                 except asyncio.TimeoutError as error:  # not yet TimeoutError in Python 3.10
-                    raise UploadError("the upload stopped on its way; try again", 408) from error
+                    raise UploadError("the upload stalled; try again", 408) from error
                 with self._lock:
                     self._grow(upload, len(chunk))
                 stream.write(chunk)
@@ -123,12 +123,12 @@ class UploadStore:
         upload.size += count
 
     def accept(self, upload_id: str) -> None:
-        """It is a video: from now on it is offered."""
+        """Offers the upload from now on, as it proved to be a video."""
         with self._lock:
             self._uploads[upload_id].complete = True
 
     def remove(self, upload_id: str) -> None:
-        """Frees its place."""
+        """Removes an upload."""
         with self._lock:
             self._remove(upload_id)
 
@@ -136,29 +136,30 @@ class UploadStore:
         upload = self._uploads.pop(upload_id, None)
         if upload is not None:
             self._on_remove(upload_id)
-            with suppress(OSError):  # all of them go when the server ends
+            with suppress(OSError):  # the folder is emptied when the server ends
                 upload.path.unlink(missing_ok=True)
 
     def _make_room(self, client: str, size: int = 0, files: int = 0) -> None:
-        """Removes what may go until this much more fits, or refuses."""
+        """Removes uploads until ``size`` more bytes and ``files`` more files fit; UploadError if that is impossible."""
         while problem := self._problem(client, size, files):
-            own = [one for one in self._uploads.values() if self._may_go(one) and one.client == client]
+            removable = [one for one in self._uploads.values() if one.complete and not self._in_use[one.id]]
+            own = [one for one in removable if one.client == client]
             long_ago = time.monotonic() - self._settings.upload_keep_seconds
-            old = [one for one in self._uploads.values() if self._may_go(one) and one.last_used < long_ago]
+            old = [one for one in removable if one.last_used < long_ago]
             if not own and not old:
                 raise UploadError(problem, 507)
             self._remove((own or old)[0].id)
 
-    def _may_go(self, upload: Upload) -> bool:
-        return upload.complete and not self._in_use[upload.id]
-
     def _problem(self, client: str, size: int, files: int) -> str | None:
-        settings = self._settings
-        for mine in (True, False):
-            some = [one for one in self._uploads.values() if one.client == client or not mine]
-            share = settings.per_client if mine else int
-            count, total = len(some) + files, sum(one.size for one in some) + size
-            if count > share(settings.max_uploads) or total > share(settings.max_upload_total):
-                whose = "your uploads" if mine else "all uploads together"
+        """Returns which quota this much more would exceed, the client's or the server's; None if it fits."""
+        max_files, max_bytes = self._settings.max_uploads, self._settings.max_upload_total
+        per_client = self._settings.per_client
+        everything = list(self._uploads.values())
+        own = [one for one in everything if one.client == client]
+        for uploads, most_files, most_bytes, whose in (
+            (own, per_client(max_files), per_client(max_bytes), "your uploads"),
+            (everything, max_files, max_bytes, "all uploads together"),
+        ):
+            if len(uploads) + files > most_files or sum(one.size for one in uploads) + size > most_bytes:
                 return f"the server has no room for more: {whose} fill it, and they are in use"
         return None

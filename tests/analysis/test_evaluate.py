@@ -142,7 +142,7 @@ def test_lengths_allowed_once_do_not_slip_past_the_check(results: list[ResultSet
     ("damage", "message"),
     [
         (lambda lines: lines[:20], r"seq1\.txt, line 21: the file ends early \(20 rows for 30 frames\)"),
-        (lambda lines: lines + lines[:3], r"seq1\.txt, line 31: a row too many \(33 rows for 30 frames\)"),
+        (lambda lines: lines + lines[:3], r"seq1\.txt, line 31: more rows than frames \(33 rows for 30 frames\)"),
         (lambda lines: [*lines[:9], "nan\tnan\tnan\tnan", *lines[10:]], r"seq1\.txt, line 10: not finite"),
         (lambda lines: [*lines[:9], "1\t2\t-3\t4", *lines[10:]], r"seq1\.txt, line 10: negative size"),
         (lambda lines: [*lines[:9], "x y w h", *lines[10:]], r"seq1\.txt, line 10: not numbers"),
@@ -170,7 +170,7 @@ def test_missing_results_are_named_or_left_out(results: list[ResultSet], sequenc
 
 def test_sequences_without_public_truth_are_refused(results: list[ResultSet], sequences: SequenceList) -> None:
     sequences[0].ground_truth_rect = sequences[0].ground_truth_rect[:1]
-    with pytest.raises(ValueError, match="scores come from the benchmark's server"):
+    with pytest.raises(ValueError, match="the benchmark's server scores them"):
         evaluate(results, sequences, **QUIET)
 
 

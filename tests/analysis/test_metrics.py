@@ -103,5 +103,5 @@ def test_thresholds_and_areas() -> None:
         metrics.value_at(np.zeros(21), metrics.overlap_thresholds(), 0.33)
     assert float(metrics.trapezoid(np.ones(21), np.linspace(0, 50, 21))) == pytest.approx(1.0)
     assert float(metrics.trapezoid([1.0, 0.0], [0.0, 0.5])) == pytest.approx(0.5)
-    with pytest.raises(ValueError, match="no frame to divide by"):
+    with pytest.raises(ValueError, match="no frame of the sequence counts"):
         metrics.success_curve(np.zeros(3), metrics.overlap_thresholds(), 0)

@@ -118,7 +118,7 @@ def test_a_folder_given_for_a_dataset_is_told(tmp_path):
 
 def test_a_sequence_given_for_a_video_is_told(tmp_path):
     (tmp_path / "img").mkdir()
-    with pytest.raises(VideoError, match="its frames are in .*img: give that folder"):
+    with pytest.raises(VideoError, match="its frames are in .*img: use that folder"):
         open_source(str(tmp_path))
 
 

@@ -114,7 +114,7 @@ def test_interrupt_keeps_what_is_done(video, results, monkeypatch, capsys):
     [
         (["nowhere.mp4", *BOX], "nowhere.mp4: no such file"),
         (["{text}", *BOX], "cannot open video"),
-        (["{empty}", *BOX], "holds no images"),
+        (["{empty}", *BOX], "contains no images"),
         (["{video}", "--optional_box", "500", "500", "10", "10"], "box"),
         (["{video}", "--optional_box", "1", "1", "0", "10"], "box"),
         (["{video}", *BOX, "--save", "out.gif"], "must end in"),

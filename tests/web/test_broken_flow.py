@@ -110,7 +110,7 @@ def test_the_servers_end_is_said_and_its_return_too(open_page, serve, tmp_path):
     page.expected = ("ERR_",)  # Chromium notes what is not answered
     page.server.end()
     page.until("state.phase === 'idle'")
-    page.says("server has ended")
+    page.says("server has stopped")
     assert "at frame" in page.status and page.is_enabled("#setup-toggle")
     tracker = "identity/default"
     settings = WebSettings(uploads=tmp_path / "again", trackers=(tracker,), default_tracker=tracker)

@@ -125,9 +125,9 @@ def test_comparison_side_by_side_overlay_wipe_and_where_they_part(open_page):
     before = page.evaluate(picture)
     page.fill("#wipe", "10")
     page.wait(lambda: page.evaluate(picture) != before, "the wipe is to move")
-    partings = page.state("state.run.partings()")
-    assert partings == [[40, 59]]
-    assert page.inner_text("#moments") == "apart 41–60"
+    disagreements = page.state("state.run.disagreements()")
+    assert disagreements == [[40, 59]]
+    assert page.inner_text("#moments") == "disagree 41–60"
     page.click("#moments button")
     page.until("state.shown === 40")
     page.keyboard.press("Home")

@@ -47,7 +47,7 @@ def test_targets_are_drawn_before_the_run_and_compared(open_page, tmp_path):
     assert [row["id"] for row in rows[:4]] == ["1", "2", "1", "2"] and len(rows) == 4 * 150
     lines = downloaded(page, "#download-mot-0", tmp_path).read_text().splitlines()
     assert lines[0].startswith("1,1,175") and lines[1].startswith("1,2,") and len(lines) == 300
-    link = copied(page, "#copy-link", "link is copied")
+    link = copied(page, "#copy-link", "Link copied")
     page.goto("about:blank")
     page.goto(link[: link.index("&run=")])
     page.until("state.choice.objects.length === 2 && state.picture")
@@ -96,7 +96,7 @@ def test_targets_come_and_go_while_it_tracks(open_page, tmp_path):
     assert [row["frame"] for row in rows if row["corrected"] == "1"] == [str(corrected + 1)]
     firsts = [int(row["frame"]) for row in rows if row["id"] == "1"]
     assert firsts == list(range(1, len(firsts) + 1)) and firsts[-1] < int(seconds[-1]["frame"])
-    arguments = command_parser("video").parse_args(shlex.split(copied(page, "#copy-command", "command is copied"))[2:])
+    arguments = command_parser("video").parse_args(shlex.split(copied(page, "#copy-command", "Command copied"))[2:])
     assert arguments.box_at == [[added + 1, *[pytest.approx(value, abs=2) for value in SECOND]]]
     assert arguments.remove_at == [[firsts[-1] + 1, 1]]
 
@@ -114,8 +114,8 @@ def test_what_is_remembered_of_the_past_is_charted_for_both_trackers(open_page):
     page.choose_demo("bird")
     page.track(*PAIR)
     page.until("state.run?.count > 1 && state.phase === 'idle'")
-    page.shows("[data-key=past_margin]", "Margin on the past")
-    page.shows("[data-key=past_margin]", "more than 100 frames ago")
+    page.shows("[data-key=past_margin]", "Margin on old frames")
+    page.shows("[data-key=past_margin]", "more than 100 frames old")
     values = "document.querySelector('[data-key=past_margin] .values').textContent"
     page.until(f"{values} === '0.430.43'")  # of both trackers
     page.keyboard.press("Home")

@@ -114,7 +114,7 @@ def test_without_a_camera_the_video_stays(open_page):
     refuse = "() => Promise.reject(new DOMException('', 'NotFoundError'))"
     page.evaluate(f"() => {{ navigator.mediaDevices.getUserMedia = {refuse}; }}")
     page.click("#camera")
-    page.says("There is no camera to use")
+    page.says("No camera is available")
     page.until("state.video?.title === 'demo: bird' && state.choice.objects.length === 1")
     page.click("#start")
     page.until("state.run?.count > 1")
@@ -172,18 +172,18 @@ def test_keyboard_only_from_load_to_download(open_page):
 def test_a_link_reopens_the_comparison_and_a_command_repeats_it(open_page):
     page = open_page(permissions=["clipboard-read", "clipboard-write"], **PARTING)
     finished(page, *PAIR)
-    commands = copied(page, "#copy-command", "command is copied").splitlines()
+    commands = copied(page, "#copy-command", "Command copied").splitlines()
     assert len(commands) == 2
     words = shlex.split(commands[1])
     assert words[:2] == ["pytracking", "video"]
     arguments = command_parser("video").parse_args(words[2:])
     assert (arguments.tracker_name, arguments.tracker_param, arguments.video) == ("opencv", "kcf", "demo:bird")
     assert arguments.boxes == [[175, 102, 51, 51]] and arguments.save_results
-    link = copied(page, "#copy-link", "link is copied")
+    link = copied(page, "#copy-link", "Link copied")
     page.goto("about:blank")
     page.goto(link)
     page.until("state.run?.count === 150")
-    assert page.state("state.run.names") == list(PAIR) and page.state("state.run.partings()") == [[40, 59]]
+    assert page.state("state.run.names") == list(PAIR) and page.state("state.run.disagreements()") == [[40, 59]]
     page.expected = ("404",)
     page.goto("about:blank")
     page.goto(link[: link.index("&run=")] + "&run=gone")  # as after the server was started again

@@ -1,6 +1,6 @@
-// One picture, one box, one answer.
+// Asks for one box on one picture.
 import { boxColour } from "./shared/colours.js";
-import { letDraw, showBox, showPicture } from "./shared/drawing.js";
+import { enableDrawing, showBox, showPicture } from "./shared/drawing.js";
 
 const canvas = document.getElementById("picture");
 const take = document.getElementById("take");
@@ -9,7 +9,7 @@ const picture = await createImageBitmap(await (await fetch("/frame.png")).blob()
 let box = null;
 
 showPicture(canvas, picture);
-letDraw(canvas, () => true, (drawn) => {
+enableDrawing(canvas, () => true, (drawn) => {
   box = drawn;
   take.disabled = false;
   showPicture(canvas, picture);

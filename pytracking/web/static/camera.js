@@ -1,24 +1,24 @@
-// The camera of this device: a live picture to draw on, then frames to the server and boxes back.
-import { say, state, at } from "./page.js";
+// This device's camera: a live preview to draw on, then frames sent to the server for tracking.
+import { say, state, byId } from "./page.js";
 import { showPictureOf } from "./viewer.js";
 
-const WIDTH = 640; // pixels; more costs time on the way and finds no more
+const WIDTH = 640; // pixels; more would take longer to send without tracking better
 const QUALITY = 0.85;
-const video = at("camera-video");
+const video = byId("camera-video");
 let stream = null;
-let live = false; // whether the preview moves
+let live = false; // whether the preview is running
 let first = null; // the frozen picture that the box was drawn on
-const pending = new Map(); // frame -> its picture and when it was taken
+const pending = new Map(); // frame -> its picture and the time when it was taken
 const latencies = [];
 
 export async function openCamera() {
   if (!navigator.mediaDevices?.getUserMedia) {
-    throw new Error("The browser gives the camera only to pages on this machine or with https.");
+    throw new Error("Browsers allow camera access only for pages on this machine or over https.");
   }
   try {
     stream = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: WIDTH }, facingMode: "environment" } });
   } catch (error) {
-    throw new Error(error.name === "NotAllowedError" ? "The browser was not allowed to use the camera." : `There is no camera to use (${error.name}).`);
+    throw new Error(error.name === "NotAllowedError" ? "The browser was not allowed to use the camera." : `No camera is available (${error.name}).`);
   }
   video.srcObject = stream;
   await video.play();
@@ -40,7 +40,7 @@ async function preview() {
   setTimeout(preview, 40);
 }
 
-// The user starts to draw: the picture must stand still.
+// Freezes the preview while the user draws.
 export function freeze() {
   if (!live) return;
   live = false;
@@ -53,7 +53,7 @@ function grab() {
   return { canvas, taken: performance.now() };
 }
 
-// Sends the frozen picture as the first frame, then what the camera sees, one frame after the other's answer.
+// Sends the frozen picture as the first frame, and the camera's current picture as any later one.
 export async function sendFrame(connection, frame) {
   const { canvas, taken } = frame === 0 && first ? first : grab();
   const blob = await canvas.convertToBlob({ type: "image/jpeg", quality: QUALITY });
@@ -61,8 +61,8 @@ export async function sendFrame(connection, frame) {
   connection.send(blob);
 }
 
-// The picture that an answer belongs to; the time between lens and box is noted.
-export async function answered(frame) {
+// Returns the picture that an answer belongs to, and records the latency from camera to box.
+export async function pictureFor(frame) {
   const found = pending.get(frame);
   pending.delete(frame);
   for (const old of pending.keys()) if (old < frame) pending.delete(old);
@@ -77,7 +77,7 @@ export function latency() {
   return sorted.length ? sorted[Math.floor(sorted.length / 2)] : null;
 }
 
-export function startOver() {
+export function resetCamera() {
   latencies.length = 0;
   pending.clear();
 }
@@ -86,7 +86,7 @@ export function resumePreview() {
   if (!stream || live) return;
   [live, first] = [true, null];
   preview();
-  say("Draw a box around what you want to follow: the picture freezes while you draw.");
+  say("Draw a box around what you want to track: the picture freezes while you draw.");
 }
 
 export const isCamera = () => state.video?.kind === "camera";

@@ -1,21 +1,21 @@
-// The videos on the server as thumbnails; dropping and choosing files.
+// Thumbnails of the server's videos; uploading by dropping or choosing a file.
 import { json, upload } from "./server.js";
-import { at, element, say, state } from "./page.js";
+import { byId, element, say, state } from "./page.js";
 
-const MANY = 12; // from here on a search field helps
+const MANY = 12; // above this number of videos a search field is shown
 
 export async function listVideos() {
   state.videos = await json("/api/videos");
-  at("filter").hidden = state.videos.length <= MANY;
+  byId("filter").hidden = state.videos.length <= MANY;
   draw();
   return state.videos;
 }
 
 function draw() {
-  const words = at("filter").value.trim().toLowerCase();
+  const words = byId("filter").value.trim().toLowerCase();
   const found = state.videos.filter((video) => video.title.toLowerCase().includes(words));
-  at("gallery").replaceChildren(...found.map((video) => element("li", {}, tile(video))));
-  mark();
+  byId("gallery").replaceChildren(...found.map((video) => element("li", {}, tile(video))));
+  markChosen();
 }
 
 function tile(video) {
@@ -30,22 +30,22 @@ function tile(video) {
   });
   button.dataset.video = video.id;
   if (video.kind === "demo") button.append(element("small", { textContent: "demo" }));
-  button.addEventListener("click", () => at("gallery").dispatchEvent(new CustomEvent("choose", { detail: video.id })));
+  button.addEventListener("click", () => byId("gallery").dispatchEvent(new CustomEvent("choose", { detail: video.id })));
   return button;
 }
 
-export function mark() {
-  for (const button of at("gallery").querySelectorAll("button")) {
+export function markChosen() {
+  for (const button of byId("gallery").querySelectorAll("button")) {
     button.setAttribute("aria-pressed", String(button.dataset.video === state.video?.id));
   }
-  at("camera").setAttribute("aria-pressed", String(state.video?.kind === "camera"));
+  byId("camera").setAttribute("aria-pressed", String(state.video?.kind === "camera"));
 }
 
-// onDone(video): the file is on the server.
-export function letUpload(onDone) {
+// onDone(video) is called when the file has been uploaded.
+export function enableUpload(onDone) {
   const take = async (file) => {
     if (!file) return;
-    const bar = at("upload-progress");
+    const bar = byId("upload-progress");
     bar.hidden = false;
     say(`Uploading ${file.name} …`);
     try {
@@ -56,12 +56,12 @@ export function letUpload(onDone) {
       say(error.message, true);
     } finally {
       bar.hidden = true;
-      at("upload").value = "";
+      byId("upload").value = "";
     }
   };
-  at("upload").addEventListener("change", (event) => take(event.target.files[0]));
-  at("filter").addEventListener("input", draw);
-  // the whole window takes the file: nobody aims well while dragging
+  byId("upload").addEventListener("change", (event) => take(event.target.files[0]));
+  byId("filter").addEventListener("input", draw);
+  // files can be dropped anywhere in the window
   for (const kind of ["dragenter", "dragover"]) {
     window.addEventListener(kind, (event) => {
       if (![...(event.dataTransfer?.types ?? [])].includes("Files")) return;

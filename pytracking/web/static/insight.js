@@ -1,30 +1,30 @@
-// What the trackers know: score map, facts, and a small chart for every number that a learner reports.
+// Details about the trackers: score map, facts, and a small chart for every number that a learner reports.
 import { lineColour, themeColour } from "./shared/colours.js";
-import { at, element, state } from "./page.js";
+import { byId, element, state } from "./page.js";
+import { FLAG_TEXT } from "./run_data.js";
 import { selected } from "./targets.js";
 import { titleOf } from "./trackers.js";
 
-// key of a learner's report: what it is. Keys that are not here get a chart too, under their own name.
 const MEBI = 2 ** 20;
+// Descriptions of the numbers that learners report; other numbers get a chart titled with their key.
 const KNOWN = {
-  rank: { title: "Rank of P", line: "How many directions of the past the learner protects.", text: (x) => x.toFixed(0) },
-  nbytes: { title: "Size of P", line: "How much memory the past takes.", text: (x) => `${(x / MEBI).toFixed(1)} MiB` },
-  error_bound: { title: "Error bound", line: "P is at most this far from the exact inverse.", text: (x) => x.toPrecision(2) },
-  past_margin: { title: "Margin on the past", line: "How clearly the model still tells the target from the rest, in frames of more than 100 frames ago.", text: (x) => x.toFixed(2) },
-  loss: { title: "Loss", line: "On the samples in memory, when the last update started.", text: (x) => x.toPrecision(2) },
-  rejected: { title: "Refused updates", line: "Updates that would have made the model worse.", text: (x) => x.toFixed(0) },
+  rank: { title: "Rank of P", line: "Number of past directions that the learner protects.", text: (x) => x.toFixed(0) },
+  nbytes: { title: "Size of P", line: "Memory used by P.", text: (x) => `${(x / MEBI).toFixed(1)} MiB` },
+  error_bound: { title: "Error bound", line: "Upper bound on P's distance from the exact inverse.", text: (x) => x.toPrecision(2) },
+  past_margin: { title: "Margin on old frames", line: "How clearly the model still tells the target from the rest in frames more than 100 frames old.", text: (x) => x.toFixed(2) },
+  loss: { title: "Loss", line: "On the samples in memory, before the last update.", text: (x) => x.toPrecision(2) },
+  rejected: { title: "Rejected updates", line: "Updates that would have made the model worse.", text: (x) => x.toFixed(0) },
 };
 const HIDDEN = ["updated", "num_iter", "iterations"];
-const FLAG_TEXT = { normal: "sure", uncertain: "unsure", not_found: "lost", hard_negative: "distractor near" };
 let shownRun = null;
 
 export function drawInsight() {
   const { run } = state;
-  at("insight").hidden = !run?.count;
+  byId("insight").hidden = !run?.count;
   if (!run?.count) return;
   if (shownRun !== run) {
     shownRun = run;
-    at("insight").replaceChildren(...run.trackers.map(panel));
+    byId("insight").replaceChildren(...run.trackers.map(panel));
   }
   run.trackers.forEach(fillPanel);
   keys(run).forEach((key, place) => drawChart(key, run, run.trackers.length + place));
@@ -40,7 +40,7 @@ function panel(tracker, place) {
 
 function fillPanel(tracker, place) {
   const { run, shown } = state;
-  const card = at("insight").children[place];
+  const card = byId("insight").children[place];
   const track = run.track(place, selected());
   const row = track?.has(shown) ? track.row(shown) : null;
   const map = state.message?.trackers?.[place]?.objects.find((one) => one.id === selected())?.score_map;
@@ -58,10 +58,10 @@ function fillPanel(tracker, place) {
   ]));
 }
 
-// The selected target's, of each tracker.
+// The selected target's track by each tracker.
 const tracks = (run) => run.trackers.map((_, place) => run.track(place, selected()));
 
-// Keys with something to show: a baseline reports a rank of 0 all along.
+// Keys worth a chart; e.g. not the rank of a baseline, which is always 0.
 function keys(run) {
   const found = new Set();
   for (const track of tracks(run)) {
@@ -76,7 +76,7 @@ function keys(run) {
 
 function drawChart(key, run, order) {
   const about = KNOWN[key] ?? { title: key.replaceAll("_", " "), line: "", text: (x) => x.toPrecision(3) };
-  let card = at("insight").querySelector(`[data-key="${CSS.escape(key)}"]`);
+  let card = byId("insight").querySelector(`[data-key="${CSS.escape(key)}"]`);
   if (!card) {
     const canvas = element("canvas", { className: "spark" });
     canvas.setAttribute("role", "img");
@@ -84,7 +84,7 @@ function drawChart(key, run, order) {
     const head = element("h2", { textContent: about.title });
     card = element("article", { className: "card chart" }, head, element("p", { className: "values numbers" }), canvas, element("p", { className: "hint", textContent: about.line }));
     card.dataset.key = key;
-    at("insight").append(card);
+    byId("insight").append(card);
   }
   card.style.order = order;
   const lines = tracks(run).map((track, place) => ({ column: track?.learner.get(key), place })).filter(({ column }) => column?.count && spread(column)[1]);
@@ -142,12 +142,12 @@ function drawMap(canvas, map) {
   canvas.height = map.rows;
   const pen = canvas.getContext("2d");
   const pixels = pen.createImageData(map.columns, map.rows);
-  map.levels.forEach((level, place) => pixels.data.set(warm(level / 255), 4 * place));
+  map.levels.forEach((level, place) => pixels.data.set(heatColour(level / 255), 4 * place));
   pen.putImageData(pixels, 0, 0);
 }
 
-// dark blue, violet, orange, yellow: ordered in lightness too
-function warm(t) {
+// dark blue, violet, orange, yellow, in order of lightness
+function heatColour(t) {
   const stops = [[8, 12, 60], [110, 30, 120], [230, 90, 50], [255, 235, 120]];
   const place = Math.min(t * 3, 2.999);
   const [a, b, part] = [stops[Math.floor(place)], stops[Math.floor(place) + 1], place % 1];

@@ -1,23 +1,23 @@
-// Puts the parts together: what is chosen, what is in view, what can be pressed.
+// Connects the parts of the page: choosing, displaying and the controls.
 import { freeze, isCamera, openCamera, resumePreview } from "./camera.js";
-import { letUpload, listVideos, mark } from "./gallery.js";
+import { enableUpload, listVideos, markChosen } from "./gallery.js";
 import { drawInsight } from "./insight.js";
-import { letKeys, playOrPause } from "./keys.js";
-import { at, element, say, state } from "./page.js";
+import { enableKeys, playOrPause } from "./keys.js";
+import { byId, element, say, state } from "./page.js";
 import { RunData } from "./run_data.js";
 import { json } from "./server.js";
 import { boxColour, lineColour, themeColour } from "./shared/colours.js";
-import { letDraw, showBox, showPicture } from "./shared/drawing.js";
+import { enableDrawing, showBox, showPicture } from "./shared/drawing.js";
 import { Timeline } from "./shared/timeline.js";
-import { letShare, readLink, showDownloads } from "./sharing.js";
+import { enableSharing, readLink, showDownloads } from "./sharing.js";
 import { drawStage, stage } from "./stage.js";
-import { boxOf, drawTargets, nextId, place, selected, targetColour } from "./targets.js";
+import { boxOf, drawTargets, nextId, selected, setBox, targetColour } from "./targets.js";
 import { abandon, addTarget, beginCorrection, correct, removeTarget, start, step, stop } from "./tracking.js";
 import { choose, chosen, listTrackers, titleOf } from "./trackers.js";
-import { filmStrip, follow, look, move, onView, redraw, show, showPictureOf, stageFocus, videoLength } from "./viewer.js";
+import { filmStrip, followNewest, goTo, move, onView, redraw, show, showPictureOf, stageFocus, videoLength } from "./viewer.js";
 
-const timeline = new Timeline(at("timeline"), look);
-const boxFields = ["x", "y", "w", "h"].map((name) => at(`box-${name}`));
+const timeline = new Timeline(byId("timeline"), goTo);
+const boxFields = ["x", "y", "w", "h"].map((name) => byId(`box-${name}`));
 const MODES = ["side", "overlay", "wipe"];
 
 function render() {
@@ -52,31 +52,31 @@ function drawTimeline() {
     });
     if (content.series.length) legend.push(`curve: score${of}`);
     if (tracks.some((track) => track.learns)) legend.push("ticks: model updates");
-    if (tracks.some((track) => track.spans((i) => track.flags.at(i) > 1).length)) legend.push("red: in doubt or lost");
-    const partings = run.partings();
-    if (partings.length) content.lanes.push({ colour: themeColour("--apart"), marks: partings });
-    if (partings.length) legend.push("purple: the trackers disagree");
+    if (tracks.some((track) => track.spans((i) => track.flags.at(i) > 1).length)) legend.push("red: uncertain or lost");
+    const disagreements = run.disagreements();
+    if (disagreements.length) content.lanes.push({ colour: themeColour("--apart"), marks: disagreements });
+    if (disagreements.length) legend.push("purple: the trackers disagree");
     content.points = run.corrected.map(([frame]) => ({ frame, colour: themeColour("--ink") }));
     if (run.corrected.length) legend.push("▼ corrected by you");
-    drawMoments(partings);
+    drawMoments(disagreements);
   } else drawMoments([]);
-  const sentences = [legend.length ? `${capital(legend.join(" · "))}.` : "", run?.count ? "Click to see a moment." : ""];
-  at("legend").textContent = run ? sentences.filter(Boolean).join(" ") : "Drag here to choose the frame to start at.";
-  at("time").hidden = !state.video || (isCamera() && !run?.count);
-  at("timeline").classList.toggle("bare", !run?.count);
+  const sentences = [legend.length ? `${capitalised(legend.join(" · "))}.` : "", run?.count ? "Click to go to a frame." : ""];
+  byId("legend").textContent = run ? sentences.filter(Boolean).join(" ") : "Drag here to choose the first frame.";
+  byId("time").hidden = !state.video || (isCamera() && !run?.count);
+  byId("timeline").classList.toggle("bare", !run?.count);
   timeline.update(content);
 }
 
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 let momentsShown = "";
-function drawMoments(partings) {
-  const longest = [...partings].sort((a, b) => (b[1] - b[0]) - (a[1] - a[0])).slice(0, 5).sort((a, b) => a[0] - b[0]);
+function drawMoments(disagreements) {
+  const longest = [...disagreements].sort((a, b) => (b[1] - b[0]) - (a[1] - a[0])).slice(0, 5).sort((a, b) => a[0] - b[0]);
   if (momentsShown === String(longest)) return;
   momentsShown = String(longest);
-  at("moments").replaceChildren(...longest.map(([from, to]) => {
-    const button = element("button", { type: "button", textContent: from === to ? `apart at ${from + 1}` : `apart ${from + 1}–${to + 1}` });
-    button.addEventListener("click", () => look(from));
+  byId("moments").replaceChildren(...longest.map(([from, to]) => {
+    const button = element("button", { type: "button", textContent: from === to ? `disagree at ${from + 1}` : `disagree ${from + 1}–${to + 1}` });
+    button.addEventListener("click", () => goTo(from));
     return button;
   }));
 }
@@ -84,19 +84,19 @@ function drawMoments(partings) {
 function drawControls() {
   const { run, phase, choice, video } = state;
   const active = phase === "running";
-  at("controls").hidden = !video;
-  at("play").disabled = phase === "starting" || !run?.count;
+  byId("controls").hidden = !video;
+  byId("play").disabled = phase === "starting" || !run?.count;
   const text = phase === "idle" ? (state.playing ? "Pause" : "Play") : (state.paused ? "Resume" : "Pause");
-  if (at("play").firstChild.textContent !== `${text} `) at("play").firstChild.textContent = `${text} `;
-  for (const id of ["step", "correct"]) at(id).hidden = !active;
-  at("stop").hidden = phase === "idle";
-  at("newest").hidden = !(active && run && state.shown < run.last && !state.following);
-  at("start").disabled = !(phase === "idle" && video && choice.objects.length && chosen().length);
-  at("start").textContent = choice.frame ? `Track from frame ${choice.frame + 1}` : "Track";
-  at("view-a").classList.toggle("drawable", phase === "idle" || state.correcting);
+  if (byId("play").firstChild.textContent !== `${text} `) byId("play").firstChild.textContent = `${text} `;
+  for (const id of ["step", "correct"]) byId(id).hidden = !active;
+  byId("stop").hidden = phase === "idle";
+  byId("newest").hidden = !(active && run && state.shown < run.last && !state.following);
+  byId("start").disabled = !(phase === "idle" && video && choice.objects.length && chosen().length);
+  byId("start").textContent = choice.frame ? `Track from frame ${choice.frame + 1}` : "Track";
+  byId("view-a").classList.toggle("drawable", phase === "idle" || state.correcting);
   document.body.classList.toggle("correcting", Boolean(state.correcting));
   showNumbers();
-  at("status").setAttribute("aria-live", active && !state.paused ? "off" : "polite"); // not every frame is read out
+  byId("status").setAttribute("aria-live", active && !state.paused ? "off" : "polite"); // screen readers should not read out every frame
 }
 
 // The boxes that the next run starts with.
@@ -107,40 +107,40 @@ function setBoxes(boxes, frame) {
 }
 
 function showNumbers() {
-  if (boxFields.includes(document.activeElement)) return; // somebody is typing
+  if (boxFields.includes(document.activeElement)) return; // the user is typing
   const box = boxOf(selected());
   boxFields.forEach((field, i) => { field.value = box ? box[i].toFixed(1) : ""; });
 }
 
 function showSetup(open) {
   document.body.classList.toggle("watching", !open);
-  at("setup-toggle").setAttribute("aria-expanded", String(open));
-  at("setup-toggle").hidden = open;
+  byId("setup-toggle").setAttribute("aria-expanded", String(open));
+  byId("setup-toggle").hidden = open;
   window.dispatchEvent(new Event("resize"));
 }
 
 async function chooseVideo(id, { frame = 0, boxes = [] } = {}) {
-  if (state.run && state.run.id === null) return; // it is just being started
+  if (state.run && state.run.id === null) return; // a run is being started
   abandon();
   Object.assign(state, { video: null, shown: 0 });
   setBoxes([], 0);
   say("Loading the first frame …");
   try {
     state.video = await json(`/api/videos/${encodeURIComponent(id)}`);
-    mark();
+    markChosen();
     const suggested = state.video.suggested_box && frame === 0 ? [state.video.suggested_box] : [];
     const set = boxes.length ? boxes : suggested;
     setBoxes(set, set.length ? frame : 0);
     await show(frame);
     drawFilm(state.video);
-    say(set.length ? "The box is set: press Track, or draw another." : "Draw a box around what you want to follow.");
+    say(set.length ? "The box is set: press Track, or draw another." : "Draw a box around what you want to track.");
   } catch (error) {
-    mark();
+    markChosen();
     say(error.message, true);
   }
 }
 
-// A folder may start with a file that cannot be read: the page opens with one that can.
+// Opens the first readable video, as a folder may start with unreadable files.
 async function chooseFirst(videos) {
   for (const { id } of videos.slice(0, 5)) {
     await chooseVideo(id);
@@ -150,7 +150,7 @@ async function chooseFirst(videos) {
 
 async function drawFilm(video) {
   timeline.update({ pictures: [] });
-  const pictures = await filmStrip(video).catch(() => []); // it is only an ornament
+  const pictures = await filmStrip(video).catch(() => []); // decoration only
   if (state.video === video) timeline.update({ pictures });
 }
 
@@ -159,15 +159,15 @@ async function chooseCamera() {
   abandon();
   setBoxes([], 0);
   state.video = { id: "camera", kind: "camera", title: "camera", length: null };
-  showPictureOf(0, null); // until the camera is open there is nothing to draw on: such a box would be of the last video
-  mark();
+  showPictureOf(0, null); // until the camera is open, a box would be drawn on the previous video
+  markChosen();
   try {
     await openCamera();
-    say("Draw a box around what you want to follow: the picture freezes while you draw.");
+    say("Draw a box around what you want to track: the picture freezes while you draw.");
   } catch (error) {
     state.video = null;
-    mark();
-    if (before) await chooseVideo(before); // what was there is still of use
+    markChosen();
+    if (before) await chooseVideo(before);
     say(error.message, true);
   }
 }
@@ -190,25 +190,25 @@ async function openLink() {
       showSetup(false);
       await show(state.run.last);
       say(`${state.run.count} frames of ${state.run.names.map(titleOf).join(" and ")}.`);
-    } catch { /* the server has started again since: the set-up is there, one click repeats the run */ }
+    } catch { /* the server was restarted and has lost the run; Track repeats it */ }
   }
 }
 
 function setMode(mode) {
   stage.mode = mode;
-  for (const button of at("modes").children) button.setAttribute("aria-pressed", String(button.dataset.mode === mode));
+  for (const button of byId("modes").children) button.setAttribute("aria-pressed", String(button.dataset.mode === mode));
   redraw();
 }
 const nextMode = () => state.run?.names.length > 1 && setMode(MODES[(MODES.indexOf(stage.mode) + 1) % MODES.length]);
 
-function letDrawBoxes() {
-  for (const view of [at("view-a"), at("view-b")]) {
+function enableBoxDrawing() {
+  for (const view of [byId("view-a"), byId("view-b")]) {
     const allowed = () => {
-      const may = Boolean(state.picture) && (state.phase === "idle" || state.correcting);
-      if (may && isCamera() && state.phase === "idle") freeze();
-      return may;
+      const canDraw = Boolean(state.picture) && (state.phase === "idle" || state.correcting);
+      if (canDraw && isCamera() && state.phase === "idle") freeze();
+      return canDraw;
     };
-    letDraw(view, allowed, (box, done) => {
+    enableDrawing(view, allowed, (box, done) => {
       if (state.correcting) {
         if (done) { correct(box); stageFocus(); return; }
         showPicture(view, state.picture);
@@ -220,8 +220,8 @@ function letDrawBoxes() {
         showBox(view, box, boxColour(5), { dash: [5, 4] });
         return;
       }
-      if (isCamera() && state.run) state.run = null; // a new take
-      place(box, state.shown);
+      if (isCamera() && state.run) state.run = null; // a new recording
+      setBox(box, state.shown);
       redraw();
       showSetup(true);
       const many = state.choice.objects.length > 1 ? ` ${state.choice.objects.length} targets.` : "";
@@ -230,40 +230,40 @@ function letDrawBoxes() {
   }
 }
 
-let frameAsked = false;
+let renderPending = false;
 onView(() => {
-  if (frameAsked) return;
-  frameAsked = true;
-  requestAnimationFrame(() => { frameAsked = false; render(); });
+  if (renderPending) return;
+  renderPending = true;
+  requestAnimationFrame(() => { renderPending = false; render(); });
 });
-letDrawBoxes();
-letUpload((video) => chooseVideo(video.id));
-letShare();
-letKeys(nextMode);
+enableBoxDrawing();
+enableUpload((video) => chooseVideo(video.id));
+enableSharing();
+enableKeys(nextMode);
 boxFields.forEach((field) => field.addEventListener("input", () => {
   const box = boxFields.map((other) => Number(other.value));
-  const good = boxFields.every((other) => other.value) && box[2] >= 2 && box[3] >= 2;
-  if (good) place(box, state.shown);
+  const valid = boxFields.every((other) => other.value) && box[2] >= 2 && box[3] >= 2;
+  if (valid) setBox(box, state.shown);
   else state.choice.objects = state.choice.objects.filter((one) => one.id !== selected());
   redraw();
 }));
-at("gallery").addEventListener("choose", (event) => chooseVideo(event.detail));
-at("camera").addEventListener("click", chooseCamera);
-at("setup").addEventListener("submit", (event) => { event.preventDefault(); track(); });
-at("setup-toggle").addEventListener("click", () => { showSetup(true); if (isCamera() && state.phase === "idle") { state.run = null; setBoxes([], 0); resumePreview(); } at("start").focus(); });
-at("play").addEventListener("click", playOrPause);
-at("back").addEventListener("click", () => move(-1));
-at("forward").addEventListener("click", () => move(1));
-at("step").addEventListener("click", step);
-at("correct").addEventListener("click", beginCorrection);
-at("stop").addEventListener("click", stop);
-at("add-target").addEventListener("click", addTarget);
-at("remove-target").addEventListener("click", removeTarget);
-at("newest").addEventListener("click", follow);
-at("modes").addEventListener("click", (event) => event.target.dataset.mode && setMode(event.target.dataset.mode));
-at("wipe").addEventListener("input", (event) => { stage.wipe = event.target.value / 100; redraw(); });
-at("help").addEventListener("click", () => at("keys").showModal());
-at("theme").addEventListener("click", () => {
+byId("gallery").addEventListener("choose", (event) => chooseVideo(event.detail));
+byId("camera").addEventListener("click", chooseCamera);
+byId("setup").addEventListener("submit", (event) => { event.preventDefault(); track(); });
+byId("setup-toggle").addEventListener("click", () => { showSetup(true); if (isCamera() && state.phase === "idle") { state.run = null; setBoxes([], 0); resumePreview(); } byId("start").focus(); });
+byId("play").addEventListener("click", playOrPause);
+byId("back").addEventListener("click", () => move(-1));
+byId("forward").addEventListener("click", () => move(1));
+byId("step").addEventListener("click", step);
+byId("correct").addEventListener("click", beginCorrection);
+byId("stop").addEventListener("click", stop);
+byId("add-target").addEventListener("click", addTarget);
+byId("remove-target").addEventListener("click", removeTarget);
+byId("newest").addEventListener("click", followNewest);
+byId("modes").addEventListener("click", (event) => event.target.dataset.mode && setMode(event.target.dataset.mode));
+byId("wipe").addEventListener("input", (event) => { stage.wipe = event.target.value / 100; redraw(); });
+byId("help").addEventListener("click", () => byId("keys").showModal());
+byId("theme").addEventListener("click", () => {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const now = document.documentElement.dataset.theme ?? (dark ? "dark" : "light");
   document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
@@ -273,15 +273,15 @@ at("theme").addEventListener("click", () => {
 if (localStorage.getItem("theme")) document.documentElement.dataset.theme = localStorage.getItem("theme");
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 window.addEventListener("resize", redraw);
-document.addEventListener("click", (event) => { // a menu closes when something else is pressed
+document.addEventListener("click", (event) => { // closes a menu on a click outside it
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
 });
-window.trackingPage = { state, chosen, stage }; // for whoever scripts the page
+window.trackingPage = { state, chosen, stage }; // for tests and scripts
 
 async function begin() {
   const server = await json("/api/server");
   Object.assign(state, { boot: server.boot, videoSuffix: server.video_suffix });
-  const trackers = listTrackers().then(redraw); // takes a moment at the server's first time; the picture does not wait
+  const trackers = listTrackers().then(redraw); // not awaited yet: slow on a new server, and the picture can be shown first
   const videos = await listVideos();
   if (readLink()) {
     await trackers;

@@ -1,10 +1,10 @@
-// Small things that all parts of the page use.
+// Helpers and state shared by all parts of the page.
 
-export const at = (id) => document.getElementById(id);
+export const byId = (id) => document.getElementById(id);
 
 export function say(text, isError = false) {
-  if (at("status").textContent !== text) at("status").textContent = text;
-  at("status").classList.toggle("error", isError);
+  if (byId("status").textContent !== text) byId("status").textContent = text;
+  byId("status").classList.toggle("error", isError);
 }
 
 export function element(name, properties = {}, ...children) {
@@ -13,19 +13,19 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
-// Everything the page knows; parts read it, main.js changes it.
+// The state of the page.
 export const state = {
   videos: [],
-  video: null, // the chosen one, with its length
-  choice: { frame: 0, objects: [], used: false }, // where the next run starts, and on what
-  target: 1, // id of the one that is selected
-  shown: 0, // frame in view
-  picture: null, // of that frame
+  video: null, // the chosen video, with its length
+  choice: { frame: 0, objects: [], used: false }, // start frame and boxes of the next run
+  target: 1, // id of the selected target
+  shown: 0, // index of the displayed frame
+  picture: null, // the displayed frame
   run: null, // RunData of the last run
   phase: "idle", // "idle", "starting", "running"
   paused: false,
   correcting: false, // "correct" or "add" while the box is being drawn
-  following: true, // whether the view goes along with the tracking
+  following: true, // whether the view shows the newest frame while tracking
   playing: false,
-  boot: null,
+  boot: null, // id of the server process
 };

@@ -1,4 +1,4 @@
-// What the trackers of one run said, in typed arrays: a long video costs some hundred bytes per frame, not megabytes.
+// The trackers' results of one run in typed arrays: about a hundred bytes per frame and tracker.
 
 export class Column {
   constructor(per = 1) {
@@ -28,7 +28,8 @@ export class Column {
 }
 
 const FLAGS = [null, "normal", "uncertain", "hard_negative", "not_found"];
-export const APART = 0.5; // overlap of two trackers below which they follow different things
+export const FLAG_TEXT = { normal: "sure", uncertain: "unsure", hard_negative: "distractor nearby", not_found: "lost" };
+const DISAGREE = 0.5; // two trackers disagree below this overlap
 
 export function overlap(a, b) {
   const width = Math.min(a[0] + a[2], b[0] + b[2]) - Math.max(a[0], b[0]);
@@ -37,7 +38,7 @@ export function overlap(a, b) {
   return shared / Math.max(1e-9, a[2] * a[3] + b[2] * b[3] - shared);
 }
 
-// What one tracker says of one target, from the frame on at which it was first followed.
+// One tracker's results for one target, from the first frame in which it was tracked.
 class Track {
   constructor(id, start) {
     Object.assign(this, { id, start });
@@ -47,7 +48,7 @@ class Track {
     this.updated = new Column();
     this.learner = new Map();
     this.updates = 0;
-    this.learns = false; // whether it ever spoke of a learner
+    this.learns = false; // whether it has reported anything about a learner
   }
 
   get count() { return this.scores.count; }
@@ -69,7 +70,7 @@ class Track {
     }
   }
 
-  // Keeps what comes before a frame.
+  // Drops the results from a frame on.
   cut(frame) {
     const count = Math.max(0, frame - this.start);
     for (const column of [this.boxes, this.scores, this.flags, this.updated, ...this.learner.values()]) column.cut(count);
@@ -82,16 +83,16 @@ class Track {
     return { id: this.id, box: this.boxes.at(place), score: Number.isNaN(score) ? null : score, flag: FLAGS[this.flags.at(place)] };
   }
 
-  // [[from, to], ...] of frames with a property of their place
-  spans(is) {
-    return spans(this.count, this.start, is);
+  // Intervals [[from, to], ...] of frames whose indices satisfy `predicate`.
+  spans(predicate) {
+    return spans(this.count, this.start, predicate);
   }
 }
 
-function spans(count, start, is) {
+function spans(count, start, predicate) {
   const found = [];
   for (let i = 0; i < count; i += 1) {
-    if (!is(i)) continue;
+    if (!predicate(i)) continue;
     if (found.length && found.at(-1)[1] === start + i - 1) found.at(-1)[1] = start + i;
     else found.push([start + i, start + i]);
   }
@@ -130,7 +131,7 @@ export class RunData {
   constructor({ id, video, start, trackers, objects }) {
     Object.assign(this, { id, video, start, objects, networks: {}, corrected: [], length: null, fps: 30, stride: 1, ended: null });
     this.trackers = trackers.map((name) => new TrackerData(name));
-    this.agreement = new Column(); // overlap of the first two, of the target on which they agree least
+    this.agreement = new Column(); // smallest overlap of the first two trackers over all targets
   }
 
   get count() { return this.trackers[0].seconds.count; }
@@ -156,7 +157,7 @@ export class RunData {
     this.agreement.push(Math.min(1, ...first.filter((row) => other.has(row.id)).map((row) => overlap(row.box, other.get(row.id)))));
   }
 
-  // Something was changed there: the frames from here on come again.
+  // Drops the results from a changed frame on; these frames are tracked again.
   cut(frame) {
     const count = Math.max(0, frame - this.start);
     this.trackers.forEach((tracker) => tracker.cut(frame, count));
@@ -164,7 +165,7 @@ export class RunData {
     this.corrected = this.corrected.filter(([one]) => one < frame);
   }
 
-  // From the server's summary of a run that is already there.
+  // Builds the data from the server's summary of an existing run.
   static from(summary) {
     const run = new RunData({ ...summary, trackers: summary.trackers.map((tracker) => tracker.name) });
     Object.assign(run, { networks: summary.networks, length: summary.length, fps: summary.fps, stride: summary.stride, ended: summary.ended, corrected: summary.corrected });
@@ -183,7 +184,7 @@ export class RunData {
     return run;
   }
 
-  // What each tracker says of its targets.
+  // Each tracker's results for its targets.
   rows(frame) {
     return this.has(frame) ? this.trackers.map((tracker) => tracker.rows(frame)) : [];
   }
@@ -192,12 +193,12 @@ export class RunData {
     return this.has(frame) ? this.trackers[place].seconds.at(frame - this.start) : null;
   }
 
-  // Frames at which two trackers follow different things.
-  partings() {
-    return spans(this.agreement.count, this.start, (i) => this.agreement.at(i) < APART);
+  // Intervals of frames in which the two trackers disagree.
+  disagreements() {
+    return spans(this.agreement.count, this.start, (i) => this.agreement.at(i) < DISAGREE);
   }
 
-  // Frames per second, over the last ones: their median, because the first of them loads caches.
+  // Frames per second over the last frames; the median, because the first frames fill caches.
   speed(window = 30) {
     const times = [];
     for (let i = Math.max(1, this.count - window); i < this.count; i += 1) {

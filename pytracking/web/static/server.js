@@ -1,4 +1,4 @@
-// Talking to the server: requests, uploads with progress, the websocket, and noticing that it went away.
+// Communication with the server: requests, uploads with progress, the websocket, and detecting that it is gone.
 
 export async function json(address, options) {
   let answer;
@@ -18,7 +18,7 @@ export async function bytes(address) {
   return answer;
 }
 
-// Messages of the server start small because they also stand in terminals.
+// Turns a server message, written for terminals in lower case, into a sentence.
 export function sentence(text) {
   const first = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?…]$/.test(first) ? first : `${first}.`;
@@ -31,7 +31,7 @@ export function upload(file, onProgress) {
     request.upload.onprogress = (event) => onProgress(event.loaded / Math.max(1, event.total));
     request.onloadend = () => {
       let answer = {};
-      try { answer = JSON.parse(request.responseText); } catch { /* the sentence below says it */ }
+      try { answer = JSON.parse(request.responseText); } catch { /* reported below */ }
       if (request.status === 201) resolve(answer);
       else reject(new Error(sentence(answer.error ?? "the upload failed; is the server still running?")));
     };
@@ -39,7 +39,7 @@ export function upload(file, onProgress) {
   });
 }
 
-// A message with a picture: its length, itself, the JPEG.
+// Splits a binary message into the message and its JPEG; the first four bytes are the message's length.
 export function unpack(data) {
   const length = new DataView(data).getUint32(0);
   const message = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
@@ -47,7 +47,7 @@ export function unpack(data) {
 }
 
 export class Connection {
-  // onMessage(message, picture): in order. onLost(): the server closed the connection or died.
+  // onMessage(message, picture) is called in order; onLost() when the server closed the connection or died.
   constructor(onMessage, onLost) {
     this.onMessage = onMessage;
     this.onLost = onLost;
@@ -67,16 +67,16 @@ export class Connection {
         this.socket = null;
         this.queue = this.queue.then(() => this.onLost());
       };
-      socket.onmessage = ({ data }) => { this.queue = this.queue.then(() => this.#hear(data)); };
+      socket.onmessage = ({ data }) => { this.queue = this.queue.then(() => this.#receive(data)); };
     });
   }
 
-  async #hear(data) {
+  async #receive(data) {
     const { message, picture } = typeof data === "string" ? { message: JSON.parse(data), picture: null } : unpack(data);
     try {
       await this.onMessage(message, picture);
     } finally {
-      // whatever became of the frame, the server must not wait for it
+      // even after an error, so that the server does not wait
       if (message.type === "frame") this.send({ type: "drawn", run: message.run, index: message.index });
     }
   }
@@ -88,7 +88,7 @@ export class Connection {
   }
 }
 
-// Calls back when the server answers again; whether it is still the same one is in `boot`.
+// Calls back when the server answers again; `boot` in its answer tells whether it was restarted.
 export function whenBack(callback) {
   const ask = async () => {
     try {

@@ -1,17 +1,17 @@
-// Downloads named after video and tracker, a link that reopens the comparison, the command that repeats it.
-import { at, element, say, state } from "./page.js";
+// Downloads, a link that reopens the comparison, and the command that repeats it.
+import { byId, element, say, state } from "./page.js";
 import { titleOf } from "./trackers.js";
 
 export function showDownloads() {
   const { run, phase } = state;
   const ready = Boolean(run?.count) && phase === "idle" && !run.gone;
-  at("downloads").hidden = !ready;
-  at("share").hidden = !(run?.count && phase === "idle" && state.video?.kind !== "camera");
-  if (!ready || at("download-links").dataset.run === run.id) return;
-  at("download-links").dataset.run = run.id;
+  byId("downloads").hidden = !ready;
+  byId("share").hidden = !(run?.count && phase === "idle" && state.video?.kind !== "camera");
+  if (!ready || byId("download-links").dataset.run === run.id) return;
+  byId("download-links").dataset.run = run.id;
   const base = `/api/runs/${run.id}`;
   const link = (id, text, href) => element("a", { id, textContent: text, href, download: "" });
-  at("download-links").replaceChildren(
+  byId("download-links").replaceChildren(
     link("download-csv", "Boxes (CSV)", `${base}/boxes.csv`),
     link("download-json", "Boxes (JSON)", `${base}/boxes.json`),
     ...run.names.map((name, place) => link(`download-mot-${place}`, `MOT: ${titleOf(name)}`, `${base}/mot.txt?tracker=${encodeURIComponent(name)}`)),
@@ -21,7 +21,7 @@ export function showDownloads() {
 
 const short = (box) => box.map((value) => Number(value.toFixed(1)));
 
-// Says the set-up, so that it works after the server was started again, and the run while the server has it.
+// Contains the run's settings, which work even after a server restart, and the run's id for as long as the server has it.
 export function setUpLink(run) {
   const words = new URLSearchParams({
     video: run.video, frame: run.start + 1, boxes: run.objects.map(({ box }) => short(box).join(",")).join(";"), trackers: run.names.join(","), run: run.id,
@@ -49,12 +49,12 @@ export function command(run, video) {
     const words = ["pytracking", "video", name, quoted(source)];
     for (const { box } of run.objects) words.push("--box", ...short(box));
     if (run.start) words.push("--start", run.start + 1);
-    return [...words, ...comingAndGoing(run), "--save-results"].join(" ");
+    return [...words, ...changeOptions(run), "--save-results"].join(" ");
   }).join("\n");
 }
 
-// Targets that were added or removed on the way; the command numbers them in this order.
-function comingAndGoing(run) {
+// Options for targets that were added or removed during the run; the command numbers targets in this order.
+function changeOptions(run) {
   const first = run.objects.map(({ id }) => id);
   const later = run.ids.filter((id) => !first.includes(id));
   return [...first, ...later].flatMap((id, place) => {
@@ -67,23 +67,23 @@ function comingAndGoing(run) {
   });
 }
 
-export function letShare() {
+export function enableSharing() {
   const copy = async (text, done) => {
     try {
       await navigator.clipboard.writeText(text);
       say(done);
     } catch {
-      say(text); // no clipboard without a secure connection: then it can be read off
+      say(text); // browsers allow clipboard access only over secure connections
     }
-    at("share").open = false;
+    byId("share").open = false;
   };
-  at("copy-link").addEventListener("click", () => {
+  byId("copy-link").addEventListener("click", () => {
     const link = setUpLink(state.run);
     history.replaceState(null, "", link);
-    copy(link, "The link is copied.");
+    copy(link, "Link copied.");
   });
-  at("copy-command").addEventListener("click", () => {
+  byId("copy-command").addEventListener("click", () => {
     const note = state.run.corrected.length ? " It does not repeat your corrections." : "";
-    copy(command(state.run, state.video), `The command is copied.${note}`);
+    copy(command(state.run, state.video), `Command copied.${note}`);
   });
 }

@@ -1,26 +1,26 @@
-// The picture in view with the trackers' boxes: side by side, both on one picture, or a wipe between them.
+// The displayed frame with the trackers' boxes: side by side, overlaid, or with a wipe between them.
 import { boxColour } from "./shared/colours.js";
 import { showBox, showPicture } from "./shared/drawing.js";
-import { at } from "./page.js";
+import { byId } from "./page.js";
+import { FLAG_TEXT } from "./run_data.js";
 import { selected, targetColour, targetIds } from "./targets.js";
 import { titleOf } from "./trackers.js";
 
-const views = [at("view-a"), at("view-b")];
-const captions = [at("caption-a"), at("caption-b")];
-const FLAG_TEXT = { uncertain: "unsure", not_found: "lost", hard_negative: "distractor near" };
+const views = [byId("view-a"), byId("view-b")];
+const captions = [byId("caption-a"), byId("caption-b")];
 export const stage = { mode: "side", wipe: 0.5 };
 
-// picture: of the frame in view. rows: what each tracker says of its targets there. chosen: what the user has drawn.
+// picture: the displayed frame. rows: each tracker's results for its targets. chosen: the user's boxes.
 export function drawStage({ picture, rows, names, chosen }) {
   if (!picture) return;
   const two = names.length > 1;
   const side = two && stage.mode === "side";
   views[1].closest("figure").hidden = !side;
-  at("modes").hidden = !two;
-  at("wipe-label").hidden = !(two && stage.mode === "wipe" && rows.length);
-  at("views").dataset.count = side ? 2 : 1;
-  at("stage").dataset.mode = two ? stage.mode : "one";
-  at("views").style.setProperty("--aspect", picture.width / picture.height);
+  byId("modes").hidden = !two;
+  byId("wipe-label").hidden = !(two && stage.mode === "wipe" && rows.length);
+  byId("views").dataset.count = side ? 2 : 1;
+  byId("stage").dataset.mode = two ? stage.mode : "one";
+  byId("views").style.setProperty("--aspect", picture.width / picture.height);
   showPicture(views[0], picture);
   if (side) showPicture(views[1], picture);
   const several = chosen.length > 1 || targetIds().length > 1;
@@ -33,7 +33,7 @@ export function drawStage({ picture, rows, names, chosen }) {
   caption(side, rows, names);
 }
 
-// One target has its tracker's colour; several have colours of their own, and the second tracker's lines are thin.
+// A single target has its tracker's colour; several have their own colours, and the second tracker's lines are thin.
 function drawTracker(view, targets, place, several, together) {
   for (const { id, box, flag } of targets) {
     const colour = several ? targetColour(id) : boxColour(place);
@@ -68,7 +68,7 @@ function label([name, row, place]) {
   text.className = `tracker place-${place}`;
   const facts = [];
   if (row && row.score !== null) facts.push(`score ${row.score.toFixed(2)}`);
-  if (row && FLAG_TEXT[row.flag]) facts.push(FLAG_TEXT[row.flag]);
+  if (row?.flag && row.flag !== "normal") facts.push(FLAG_TEXT[row.flag]);
   const strong = document.createElement("strong");
   strong.textContent = titleOf(name);
   text.append(strong, facts.length ? ` ${facts.join(" · ")}` : "");

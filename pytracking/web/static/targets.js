@@ -1,24 +1,24 @@
-// Several targets: which there are, which one is selected, adding and removing.
+// Several targets: listing, selecting, adding and removing them.
 import { boxColour } from "./shared/colours.js";
-import { at, element, say, state } from "./page.js";
+import { byId, element, say, state } from "./page.js";
 import { redraw } from "./viewer.js";
 
-export const MOST = 8; // followed at a time
+export const MAX_TARGETS = 8; // tracked at the same time
 export const targetColour = (id) => boxColour(id - 1);
-let adding = false; // the next box drawn is another target's
+let adding = false; // whether the next box drawn is for a new target
 
-// Targets that can be selected now, by id.
+// Ids of the targets that can be selected now.
 export function targetIds() {
   return state.run?.count ? state.run.ids : state.choice.objects.map((one) => one.id);
 }
 
-// Those that are followed in the newest frame, or will be from the first.
+// Ids of the targets tracked in the newest frame or, before a run, of those to be tracked.
 export function followedIds() {
   const { run, choice } = state;
   return run?.count ? run.trackers[0].rows(run.last).map((row) => row.id) : choice.objects.map((one) => one.id);
 }
 
-// The id that is meant: the selected one, if there is such a target.
+// The selected id, or the first one if that target does not exist.
 export function selected() {
   const ids = targetIds();
   return ids.includes(state.target) ? state.target : ids[0] ?? 1;
@@ -33,8 +33,8 @@ export function select(id) {
 export const nextId = () => Math.max(0, ...targetIds(), ...state.choice.objects.map((one) => one.id)) + 1;
 export const boxOf = (id) => state.choice.objects.find((one) => one.id === id)?.box ?? null;
 
-// The user has drawn a box where the next run starts.
-export function place(box, frame) {
+// Sets a target's box in the frame at which the next run starts.
+export function setBox(box, frame) {
   const { choice } = state;
   const fresh = choice.used || choice.frame !== frame || !choice.objects.length;
   if (fresh) [choice.objects, state.target] = [[], 1];
@@ -51,11 +51,11 @@ function selectedChoice() {
   return known || state.target === nextId() ? state.target : choice.objects[0].id;
 }
 
-// Before a run: the next box drawn is another target's. Returns false if there is a run to add it to.
+// Before a run: lets the next box drawn be a new target's. Returns false during a run.
 export function addBeforeRun() {
   if (state.phase !== "idle") return false;
   if (!state.choice.objects.length || state.choice.used) return true;
-  if (state.choice.objects.length >= MOST) say(`At most ${MOST} targets are followed at a time.`, true);
+  if (state.choice.objects.length >= MAX_TARGETS) say(`At most ${MAX_TARGETS} targets can be tracked at a time.`, true);
   else {
     adding = true;
     say(`Draw a box around target ${nextId()}.`);
@@ -81,16 +81,16 @@ export function drawTargets() {
   const ids = targetIds();
   const idle = phase === "idle";
   const changeable = phase === "running" || (idle && choice.objects.length > 0 && !choice.used);
-  at("targets").hidden = !state.video || !(ids.length > 1 || changeable);
-  at("add-target").hidden = !changeable;
-  at("remove-target").hidden = !changeable || followedIds().length < 2;
-  if (at("remove-target").firstChild.textContent !== `Remove target ${selected()} `) at("remove-target").firstChild.textContent = `Remove target ${selected()} `;
+  byId("targets").hidden = !state.video || !(ids.length > 1 || changeable);
+  byId("add-target").hidden = !changeable;
+  byId("remove-target").hidden = !changeable || followedIds().length < 2;
+  if (byId("remove-target").firstChild.textContent !== `Remove target ${selected()} `) byId("remove-target").firstChild.textContent = `Remove target ${selected()} `;
   const text = JSON.stringify([ids, selected(), Boolean(run?.count)]);
   if (text === shownChips) return;
   shownChips = text;
-  const focused = at("target-chips").contains(document.activeElement);
-  at("target-chips").replaceChildren(...(ids.length > 1 ? ids.map(chip) : []));
-  if (focused) at("target-chips").querySelector("[aria-pressed=true]")?.focus();
+  const focused = byId("target-chips").contains(document.activeElement);
+  byId("target-chips").replaceChildren(...(ids.length > 1 ? ids.map(chip) : []));
+  if (focused) byId("target-chips").querySelector("[aria-pressed=true]")?.focus();
 }
 
 function chip(id) {

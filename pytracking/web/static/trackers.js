@@ -1,6 +1,6 @@
-// Choosing the trackers: a few with a line each, the rest under "more", and why some cannot run.
+// Choosing trackers: recommended ones as cards, the others in a list; those that cannot run say why.
 import { json } from "./server.js";
-import { at, element } from "./page.js";
+import { byId, element } from "./page.js";
 
 let offers = [];
 export const titleOf = (name) => offers.find((offer) => offer.name === name)?.title ?? name;
@@ -16,16 +16,16 @@ export async function listTrackers() {
     for (const radio of radios()) radio.checked = false;
     if (!more.value) choose(answer.default);
   });
-  at("trackers").replaceChildren(...cards, ...(rest.length ? [more] : []));
-  at("trackers").addEventListener("change", (event) => { if (event.target.type === "radio") more.value = ""; });
+  byId("trackers").replaceChildren(...cards, ...(rest.length ? [more] : []));
+  byId("trackers").addEventListener("change", (event) => { if (event.target.type === "radio") more.value = ""; });
   const group = (label, some) => { const made = element("optgroup", { label }); made.append(...some.map(option)); return made; };
-  at("compare").replaceChildren(
+  byId("compare").replaceChildren(
     new Option("nothing", ""), group("Recommended", offers.filter((offer) => offer.recommended)), group("More", rest),
   );
   choose(answer.default);
 }
 
-const radios = () => [...at("trackers").querySelectorAll("input")];
+const radios = () => [...byId("trackers").querySelectorAll("input")];
 
 function card(offer) {
   const radio = element("input", { type: "radio", name: "tracker", value: offer.name, disabled: Boolean(offer.reason) });
@@ -40,17 +40,17 @@ function option(offer) {
   return made;
 }
 
-// Selects trackers; names that are not offered, or cannot run, are left out.
+// Selects trackers; ignores names that are not on offer or cannot run.
 export function choose(first, second = "") {
   const usable = (name) => offers.some((offer) => offer.name === name && !offer.reason);
   const name = usable(first) ? first : offers.find((offer) => !offer.reason)?.name;
   const radio = radios().find((one) => one.value === name);
   if (radio) radio.checked = true;
-  else if (at("more")) at("more").value = name;
-  at("compare").value = usable(second) ? second : "";
+  else if (byId("more")) byId("more").value = name;
+  byId("compare").value = usable(second) ? second : "";
 }
 
 export function chosen() {
-  const first = radios().find((radio) => radio.checked)?.value || at("more")?.value;
-  return [first, at("compare").value].filter((name, i, all) => name && all.indexOf(name) === i);
+  const first = radios().find((radio) => radio.checked)?.value || byId("more")?.value;
+  return [first, byId("compare").value].filter((name, i, all) => name && all.indexOf(name) === i);
 }

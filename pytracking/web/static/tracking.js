@@ -1,14 +1,14 @@
-// A run from Track to its end: what the page asks of the server, and what it makes of the answers.
-import { answered, closeCamera, isCamera, latency, sendFrame, startOver } from "./camera.js";
+// A run from the Track button to its end: the page's requests, and how it handles the answers.
+import { closeCamera, isCamera, latency, pictureFor, resetCamera, sendFrame } from "./camera.js";
 import { listVideos } from "./gallery.js";
 import { say, state } from "./page.js";
 import { RunData } from "./run_data.js";
 import { Connection, sentence, whenBack } from "./server.js";
-import { addBeforeRun, followedIds, MOST, nextId, removeBeforeRun, selected, targetIds } from "./targets.js";
+import { addBeforeRun, followedIds, MAX_TARGETS, nextId, removeBeforeRun, selected, targetIds } from "./targets.js";
 import { chosen } from "./trackers.js";
 import { redraw, show, showPictureOf, stopPlaying, videoLength } from "./viewer.js";
 
-export const connection = new Connection(heard, lost);
+export const connection = new Connection(handleMessage, connectionLost);
 const ask = (type, more = {}) => connection.send({ type, run: state.run?.id, ...more });
 
 function setPhase(phase) {
@@ -21,11 +21,11 @@ export async function start() {
   const { video, choice } = state;
   if (state.phase !== "idle") return false; // a second press must not start a second run
   if (!video || !choice.objects.length) {
-    say("Draw a box around what you want to follow first.", true);
+    say("First draw a box around what you want to track.", true);
     return false;
   }
   stopPlaying();
-  startOver();
+  resetCamera();
   const trackers = chosen();
   state.run = new RunData({ id: null, video: video.id, start: choice.frame, trackers, objects: choice.objects });
   choice.used = true;
@@ -43,16 +43,16 @@ export async function start() {
   return true;
 }
 
-async function heard(message, picture) {
+async function handleMessage(message, picture) {
   const { run } = state;
   if (message.type === "started" && run && run.id === null) {
     run.id = message.run;
-    if (run.unwanted) ask("stop"); // Stop was pressed before the run had a name
+    if (run.unwanted) ask("stop"); // Stop was pressed before the run had an id
   } else if (message.type === "refused") {
     say(sentence(message.message), true);
     if (run?.id === null) giveUp();
   } else if (message.run !== run?.id) {
-    if (message.type === "frame") connection.send({ type: "stop", run: message.run }); // nobody looks at that run any more
+    if (message.type === "frame") connection.send({ type: "stop", run: message.run }); // a run that is no longer displayed
     return;
   } else if (message.type === "loaded") {
     run.networks = message.networks;
@@ -67,9 +67,9 @@ async function heard(message, picture) {
 async function frameArrived(run, message, blob) {
   run.add(message);
   state.phase = "running";
-  const picture = isCamera() ? await answered(message.index) : null;
+  const picture = isCamera() ? await pictureFor(message.index) : null;
   const seen = state.following ? picture ?? await createImageBitmap(blob) : null;
-  if (seen && state.following) showPictureOf(message.index, seen, message); // not if the user has looked elsewhere meanwhile
+  if (seen && state.following) showPictureOf(message.index, seen, message); // checked again: the user may have gone elsewhere meanwhile
   else redraw();
   progress(run, message);
   if (isCamera() && state.phase === "running") sendFrame(connection, message.index + 1);
@@ -110,7 +110,7 @@ function giveUp() {
   setPhase("idle");
 }
 
-function lost() {
+function connectionLost() {
   const { run, phase } = state;
   if (phase === "idle" && !run) return;
   if (run) run.gone = true;
@@ -118,7 +118,7 @@ function lost() {
     const where = run?.count ? ` at frame ${run.last + 1} of ${videoLength()}` : "";
     if (run?.count) setPhase("idle");
     else giveUp();
-    say(`The server has ended, or the connection was lost${where}. Waiting for it to come back …`, true);
+    say(`The server has stopped, or the connection was lost${where}. Waiting for it to come back …`, true);
   }
   whenBack(async ({ boot }) => {
     const same = boot === state.boot;
@@ -135,13 +135,13 @@ function lost() {
 export function stop() {
   if (state.correcting) {
     state.correcting = false;
-    say("Not corrected. Press space to go on.");
+    say("Correction cancelled. Press space to continue.");
     redraw();
   } else if (state.run?.id === null) state.run.unwanted = true;
   else if (state.phase !== "idle") ask("stop");
 }
 
-// Another video was chosen: what still arrives of this run is not for this view.
+// Another video was chosen: ignore what still arrives from this run.
 export function abandon() {
   if (state.phase !== "idle") ask("stop");
   state.run = null;
@@ -171,17 +171,17 @@ export function beginCorrection() {
   Object.assign(state, { correcting: "correct", following: false });
   if (isCamera() || !state.run.has(state.shown)) { state.following = true; if (!isCamera()) show(state.run.last); }
   const which = targetIds().length > 1 ? `target ${selected()}` : "the target";
-  say(`Draw the box where ${which} is in frame ${state.shown + 1}. Tracking goes on from there.`);
+  say(`Draw the box where ${which} is in frame ${state.shown + 1}. Tracking continues from there.`);
   redraw();
 }
 
-// One more target, from the frame in view on.
+// Adds a target from the displayed frame on.
 export function addTarget() {
   if (addBeforeRun() || state.phase !== "running") return;
-  if (followedIds().length >= MOST) { say(`At most ${MOST} targets are followed at a time.`, true); return; }
+  if (followedIds().length >= MAX_TARGETS) { say(`At most ${MAX_TARGETS} targets can be tracked at a time.`, true); return; }
   beginCorrection();
   state.correcting = "add";
-  say(`Draw a box around target ${nextId()} in frame ${state.shown + 1}. It is followed from there on.`);
+  say(`Draw a box around target ${nextId()} in frame ${state.shown + 1}. It is tracked from there on.`);
 }
 
 export function removeTarget() {
@@ -191,7 +191,7 @@ export function removeTarget() {
   const frame = state.run.has(state.shown) ? state.shown : state.run.last;
   Object.assign(state, { correcting: false, following: true, target: followedIds().find((one) => one !== id) });
   ask("correct", { frame, removed: [id] });
-  say(`Target ${id} is followed up to frame ${frame}.`);
+  say(`Target ${id} is tracked up to frame ${frame}.`);
   redraw();
 }
 

@@ -1,9 +1,9 @@
-// Which frame is in view, and where its picture comes from: the run on the server, else the video itself.
+// Which frame is displayed, and where its picture comes from: the run on the server, otherwise the video itself.
 import { RunData } from "./run_data.js";
 import { bytes, unpack } from "./server.js";
-import { at, say, state } from "./page.js";
+import { byId, say, state } from "./page.js";
 
-let wanted = null; // the latest wish while a picture is on its way: those in between are skipped
+let wanted = null; // the frame requested last while another is loading; requests in between are skipped
 let busy = false;
 const listeners = [];
 export const onView = (listener) => listeners.push(listener);
@@ -14,7 +14,7 @@ export function videoLength() {
   return Math.max(known ?? 0, (state.run?.last ?? 0) + 1, state.shown + 1);
 }
 
-// A picture that is already here.
+// Shows a picture that is already loaded.
 export function showPictureOf(frame, picture, message = null) {
   state.picture?.close?.();
   Object.assign(state, { shown: frame, picture, message });
@@ -48,8 +48,8 @@ async function load(frame) {
       run.stride = Number(answer.headers.get("X-Stride") ?? 1);
       return { found: message.index, blob: picture, message };
     } catch (error) {
-      if (video?.kind === "camera") throw error; // there is no other place to look
-      run.gone = true; // the server has forgotten the run, but the page has its boxes and the video is there
+      if (video?.kind === "camera") throw error; // a camera's frames are nowhere else
+      run.gone = true; // the server no longer has the run, but the page has its boxes and the video still exists
     }
   }
   if (!video || video.kind === "camera") throw new Error("There is no such frame.");
@@ -57,7 +57,7 @@ async function load(frame) {
   return { found: frame, blob: await answer.blob(), message: null };
 }
 
-// A few small frames over the whole video, for the time line.
+// Loads a few small frames spread over the whole video, for the timeline.
 export async function filmStrip(video, count = 12) {
   if (!video.length) return [];
   const address = (place) => {
@@ -73,17 +73,17 @@ export async function filmStrip(video, count = 12) {
 
 export function move(frames) {
   const step = state.run?.has(state.shown) ? state.run.stride : 1;
-  look(state.shown + frames * step);
+  goTo(state.shown + frames * step);
 }
 
-// The user looks at a frame: the view no longer follows the tracking, unless it is the newest.
-export function look(frame) {
+// The user goes to a frame: the view stops following the tracking, unless it is the newest frame.
+export function goTo(frame) {
   stopPlaying();
   if (state.phase !== "idle") state.following = Boolean(state.run && frame >= state.run.last);
   return show(frame);
 }
 
-export function follow() {
+export function followNewest() {
   state.following = true;
   if (state.run?.count) show(state.run.last);
 }
@@ -114,5 +114,5 @@ export function stopPlaying() {
 }
 
 export function stageFocus() {
-  at("timeline").focus({ preventScroll: true });
+  byId("timeline").focus({ preventScroll: true });
 }

@@ -1,10 +1,10 @@
-// Colours of the style sheet for canvases, in the theme that is on.
+// The style sheet's colours for canvases, in the current theme.
 
 const BOXES = ["--box-first", "--box-second", "--box-third", "--box-fourth", "--box-fifth", "--box-sixth"];
 const LINES = ["--first", "--second", "--third", "--fourth", "--fifth", "--sixth"];
 let probe = null;
 
-// What a custom property looks like now: light-dark() and var() are only resolved in a real colour.
+// Resolves a custom property; light-dark() and var() are only resolved in the style of an element.
 export function themeColour(name) {
   if (!probe) {
     probe = document.createElement("span");
@@ -15,8 +15,8 @@ export function themeColour(name) {
   return getComputedStyle(probe).color;
 }
 
-// On pictures, which have no theme.
+// For boxes on pictures, which are independent of the theme.
 export const boxColour = (place) => themeColour(BOXES[place % BOXES.length]);
 
-// In charts and text.
+// For charts and text.
 export const lineColour = (place) => themeColour(LINES[place % LINES.length]);

@@ -1,4 +1,4 @@
-// Pictures and boxes on a canvas, and drawing a box with mouse, pen or finger.
+// Shows pictures and boxes on a canvas, and lets the user draw a box with mouse, pen or finger.
 
 const FLAG_DASH = { uncertain: [6, 4], not_found: [3, 4], hard_negative: [10, 3] };
 
@@ -10,15 +10,15 @@ export function showPicture(canvas, picture) {
   canvas.getContext("2d").drawImage(picture, 0, 0);
 }
 
-// A dashed box is one that the tracker itself doubts.
-// label: its target, where there are several. thin: of the second tracker, where two are on one picture.
+// A dashed box is one that the tracker is unsure of.
+// label: the target, if there are several. thin: for the second of two trackers on one picture.
 export function showBox(canvas, box, colour, { flag, dash, label, thin } = {}) {
   const pen = canvas.getContext("2d");
   const width = Math.max(2, canvas.width / 240) / (thin ? 2 : 1);
   pen.setLineDash((dash ?? FLAG_DASH[flag] ?? []).map((length) => (length * width) / 2));
   pen.lineJoin = "round";
   pen.lineWidth = width * 2;
-  pen.strokeStyle = "rgb(0 0 0 / 55%)"; // seen on any background
+  pen.strokeStyle = "rgb(0 0 0 / 55%)"; // keeps the box visible on any background
   pen.strokeRect(...box);
   pen.lineWidth = width;
   pen.strokeStyle = colour;
@@ -38,10 +38,10 @@ function showLabel(pen, [x, y], colour, label) {
   pen.fillText(label, left + size * 0.3, top + size);
 }
 
-// Calls onBox([x, y, w, h], done) while a box is drawn, and once more with done = true.
-export function letDraw(canvas, isAllowed, onBox) {
+// Calls onBox([x, y, w, h], done) while a box is drawn, and a last time with done = true.
+export function enableDrawing(canvas, isAllowed, onBox) {
   let from = null;
-  const place = (event) => {
+  const position = (event) => {
     const area = canvas.getBoundingClientRect();
     const limit = (value, most) => Math.min(Math.max(value, 0), most);
     return [
@@ -50,12 +50,12 @@ export function letDraw(canvas, isAllowed, onBox) {
     ];
   };
   const boxTo = (event) => {
-    const to = place(event);
+    const to = position(event);
     return [Math.min(from[0], to[0]), Math.min(from[1], to[1]), Math.abs(to[0] - from[0]), Math.abs(to[1] - from[1])];
   };
   canvas.addEventListener("pointerdown", (event) => {
     if (!event.isPrimary || !isAllowed()) return;
-    from = place(event);
+    from = position(event);
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {

@@ -1,16 +1,16 @@
-// The time line: curves, marks and a cursor over all frames of a video. Click, drag or use the keys to go anywhere.
+// The timeline: curves, marks and a cursor over all frames of a video; click, drag or use the keys to go to a frame.
 import { themeColour } from "./colours.js";
 
 const SIDE = 34; // pixels for the scale on the left
 const LANE = 9; // height of a lane of marks
 
 export class Timeline {
-  // canvas: gets the role of a slider. onSeek(frame): somebody wants to see that frame.
+  // canvas: gets the role of a slider. onSeek(frame): called when the user chooses a frame.
   constructor(canvas, onSeek) {
     this.canvas = canvas;
     this.onSeek = onSeek;
     this.content = { length: 1, cursor: 0, series: [], lanes: [], points: [], pictures: [], done: null, low: 0, high: 1 };
-    this.waiting = false;
+    this.drawPending = false;
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "slider");
     canvas.setAttribute("aria-valuemin", 1);
@@ -24,19 +24,18 @@ export class Timeline {
     new ResizeObserver(() => this.draw()).observe(canvas);
   }
 
-  // length: frames of the video. cursor: frame in view. done: [first, last] frame that has results.
-  // series: [{ colour, start, values, count }]. lanes: [{ label, colour, marks: [[from, to], ...] }].
-  // points: [{ frame, label, colour }]. low, high: the curves' scale. pictures: a film strip, where there is no curve.
-  // Whatever is left out stays as it is.
+  // length: number of frames. cursor: displayed frame. done: [first, last] frame that has results.
+  // series: [{ colour, start, values }]. lanes: [{ colour, marks: [[from, to], ...] }]. points: [{ frame, colour }].
+  // low, high: the curves' scale. pictures: a film strip, shown until there are results. Omitted entries stay as they are.
   update(content) {
     Object.assign(this.content, content);
     const { cursor, length } = this.content;
     this.canvas.setAttribute("aria-valuemax", length);
     this.canvas.setAttribute("aria-valuenow", cursor + 1);
     this.canvas.setAttribute("aria-valuetext", `frame ${cursor + 1} of ${length}`);
-    if (this.waiting) return;
-    this.waiting = true;
-    requestAnimationFrame(() => { this.waiting = false; this.draw(); });
+    if (this.drawPending) return;
+    this.drawPending = true;
+    requestAnimationFrame(() => { this.drawPending = false; this.draw(); });
   }
 
   #x(frame) {
@@ -60,20 +59,19 @@ export class Timeline {
     pen.scale(ratio, ratio);
     pen.font = "11px system-ui, sans-serif";
     const bottom = height - 18 - LANE * this.content.lanes.length;
-    this.#ground(pen, width, height, bottom);
+    this.#background(pen, width, height, bottom);
     for (const series of this.content.series) this.#curve(pen, series, bottom);
     this.content.lanes.forEach((lane, place) => this.#lane(pen, lane, bottom + 5 + LANE * place));
     for (const point of this.content.points) this.#point(pen, point, bottom);
     this.#cursor(pen, height);
   }
 
-  #ground(pen, width, height, bottom) {
+  #background(pen, width, height, bottom) {
     const { low, high, done, length } = this.content;
     if (done) {
       pen.fillStyle = themeColour("--done");
       pen.fillRect(this.#x(done[0]), 0, Math.max(1, this.#x(done[1]) - this.#x(done[0])), height - 14);
-    }
-    if (!done) this.#film(pen, height - 16);
+    } else this.#film(pen, height - 16);
     pen.strokeStyle = themeColour("--line");
     pen.fillStyle = themeColour("--soft");
     pen.lineWidth = 1;
@@ -98,7 +96,7 @@ export class Timeline {
     const { pictures, length } = this.content;
     const width = (this.#x(length - 1) - SIDE) / Math.max(1, pictures.length);
     pictures.forEach((picture, place) => {
-      const scale = Math.max(width / picture.width, height / picture.height); // fills its place, cut in the middle
+      const scale = Math.max(width / picture.width, height / picture.height); // fills its slot, cropped around the centre
       const [w, h] = [width / scale, height / scale];
       pen.drawImage(picture, (picture.width - w) / 2, (picture.height - h) / 2, w, h, SIDE + place * width, 0, width, height);
     });
@@ -109,8 +107,8 @@ export class Timeline {
     return bottom - (bottom - 7) * ((value - low) / (high - low || 1));
   }
 
-  // Where several frames share a column of pixels their extremes are drawn: no dip is lost.
-  #curve(pen, { colour, start, values, count }, bottom) {
+  // Of several frames in one column of pixels the extremes are drawn, so that no dip is lost.
+  #curve(pen, { colour, start, values }, bottom) {
     pen.strokeStyle = colour;
     pen.lineWidth = 1.6;
     pen.lineJoin = "round";
@@ -123,7 +121,7 @@ export class Timeline {
       if (least !== most) pen.lineTo(column, this.#y(least, bottom));
       drawing = true;
     };
-    for (let i = 0; i < (count ?? values.length); i += 1) {
+    for (let i = 0; i < values.length; i += 1) {
       const value = values[i];
       if (value === null || Number.isNaN(value)) {
         flush();
