@@ -113,7 +113,7 @@ class UserPage:
         self.page.evaluate(
             """() => new Promise((resolve) => {
               const wait = (left) => (left ? requestAnimationFrame(() => wait(left - 1)) : resolve());
-              wait(3); // the page asks for one, its time line for another
+              wait(3); // the page asks for one, its timeline for another
             })"""
         )
 
@@ -156,7 +156,7 @@ class UserPage:
         self.page.mouse.up()
 
     def seek(self, part: float) -> None:
-        """Clicks the time line at a part of its length."""
+        """Clicks the timeline at a part of its length."""
         self.drawn()
         area = self.page.locator("#timeline").bounding_box()
         left, right = area["x"] + 34, area["x"] + area["width"] - 8
