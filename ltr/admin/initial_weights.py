@@ -22,8 +22,6 @@ def load_backbone_weights(network: nn.Module, path: Path, prefix: str = "") -> N
     network.load_state_dict({name: stored[name].float() for name in wanted if name in stored}, strict=False)
 
 
-
-
 @torch.no_grad()
 def near_identity_head(conv: nn.Conv2d, seed: int, spread: float = 0.3) -> None:
     """Initialises a 3x3 convolution to copy its input, with small random filters in any further channels.

@@ -21,14 +21,10 @@ class Augmentation:
     coarse: float = 0.0  # probability of a lower resolution, as in crops of small targets
     cover: float = 0.0  # probability of an occluder over part of the target
 
-    def example_mode(self, rng: np.random.Generator) -> tuple[bool, bool]:
-        """Draws whether to mirror the example and whether to convert it to grey."""
-        return bool(rng.random() < self.flip), bool(rng.random() < self.grey)
-
     def apply(
         self, crop: np.ndarray, box: np.ndarray, mode: tuple[bool, bool], rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Augments one crop (side, side, 3) uint8 and its box [x, y, w, h]."""
+        """Augments one crop (side, side, 3) uint8 and its box [x, y, w, h]; ``mode``: mirror it, convert it to grey."""
         mirrored, grey = mode
         if mirrored:
             crop = np.ascontiguousarray(crop[:, ::-1])

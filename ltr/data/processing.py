@@ -31,7 +31,7 @@ class DimpProcessing:
         dataset = sampler.datasets[choice.dataset]
         frame_ids = choice.train_ids + choice.test_ids
         boxes = dataset.track(choice.video).boxes
-        mode = self.augmentation.example_mode(rng)
+        mode = (rng.random() < self.augmentation.flip, rng.random() < self.augmentation.grey)
         rival = dataset.another_of_its_kind(choice.video, rng) if rng.random() < self.look_alike else None
         scenery = dataset.another_photograph(rng) if rng.random() < self.backdrop else None
         crops, crop_boxes = [], []

@@ -59,10 +59,14 @@ class VideoDataset(ABC):
 
 
 class CachedTracks(VideoDataset):
-    """Videos whose tracks are read from disk on first use and kept."""
+    """Videos, identified by the items of a list, whose tracks are read from disk on first use and kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, videos: list) -> None:
+        self.videos = videos
         self._cached_track = cache(self.read_track)
+
+    def __len__(self) -> int:
+        return len(self.videos)
 
     @abstractmethod
     def read_track(self, index: int) -> Track:

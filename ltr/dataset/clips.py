@@ -28,13 +28,9 @@ class Clips(FrameFiles):
 
     def __init__(self, root: Path, without: list[str] | None = None) -> None:
         found = sorted(path for path in Path(root).glob(f"**/{BOXES_FILE}") if path.parent.name not in (without or []))
-        self.videos = [(path.parent, target) for path in found for target in _read_targets(path)]
+        super().__init__([(path.parent, target) for path in found for target in _read_targets(path)])
         if not self.videos:
             raise DatasetNotFoundError(f"no folder below {root} has frames and {BOXES_FILE}")
-        super().__init__()
-
-    def __len__(self) -> int:
-        return len(self.videos)
 
     def files(self, index: int) -> list[Path]:
         return sorted(self.videos[index][0].glob("*.jpg"))

@@ -25,19 +25,14 @@ class Got10k(CachedTracks):
                 sequences = sorted(p.name for p in self.folder.glob("GOT-10k_Train_*"))
         if not sequences:
             raise DatasetNotFoundError(f"no GOT-10k_Train_* in {self.folder}: name the folder that contains `train`")
-        self.sequences = sequences
-        super().__init__()
-
-    def __len__(self) -> int:
-        return len(self.sequences)
-
+        super().__init__(sequences)
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
-        folder = self.folder / self.sequences[index]
+        folder = self.folder / self.videos[index]
         return [read_rgb(folder / f"{t + 1:08d}.jpg") for t in frame_ids]
 
     def read_track(self, index: int) -> Track:
-        folder = self.folder / self.sequences[index]
+        folder = self.folder / self.videos[index]
         boxes = np.loadtxt(folder / "groundtruth.txt", delimiter=",", dtype=np.float32, ndmin=2)
         absent = _labels(folder / "absence.label", len(boxes), 0) > 0
         cover = _labels(folder / "cover.label", len(boxes), FULLY_VISIBLE)

@@ -30,14 +30,9 @@ class JhmdbClips(CachedTracks):
         for path in sorted(labels.glob("*.txt")):
             files[path.stem.rpartition("_")[0]].append(path)
         named = {f"{path.parent.name}_{path.stem}": path for path in sorted(clips.glob("*/*.avi"))}
-        self.videos = [(path, files[name]) for name, path in named.items() if name in files]
+        super().__init__([(path, files[name]) for name, path in named.items() if name in files])
         if not self.videos:
             raise DatasetNotFoundError(f"no clip in {clips} has boxes in {labels}")
-        super().__init__()
-
-    def __len__(self) -> int:
-        return len(self.videos)
-
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
         """Decodes from the start: clips have about 40 small frames, so this is faster than seeking."""

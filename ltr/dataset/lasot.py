@@ -25,18 +25,13 @@ class Lasot(CachedTracks):
             sequences = listing.read_text().split()
         if not sequences:
             raise DatasetNotFoundError(f"the list of LaSOT sequences for {self.root} is empty")
-        self.sequences = sequences
-        super().__init__()
-
-    def __len__(self) -> int:
-        return len(self.sequences)
-
+        super().__init__(sequences)
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
         return [read_rgb(self._folder(index) / "img" / f"{t + 1:08d}.jpg") for t in frame_ids]
 
     def _folder(self, index: int) -> Path:
-        name = self.sequences[index]
+        name = self.videos[index]
         return self.root / name.rsplit("-", 1)[0] / name
 
     def read_track(self, index: int) -> Track:

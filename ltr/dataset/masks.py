@@ -30,11 +30,7 @@ class MaskVideos(FrameFiles):
         if absent:
             raise DatasetNotFoundError(f"the videos {absent} are missing from {self.images}")
         wanted = found if only is None else only
-        self.videos = [name for name in wanted if name not in set(without or [])]
-        super().__init__()
-
-    def __len__(self) -> int:
-        return len(self.videos)
+        super().__init__([name for name in wanted if name not in set(without or [])])
 
     def files(self, index: int) -> list[Path]:
         return sorted((self.images / self.videos[index]).glob("*.jpg"))

@@ -14,25 +14,16 @@ class TrackingNet(CachedTracks):
     name = "trackingnet"
 
     def __init__(self, root: Path, parts: tuple[int, ...] = (0, 1, 2, 3)) -> None:
-        self.root = Path(root)
-        self.videos = [
-            (f"TRAIN_{part}", path.stem)
-            for part in parts
-            for path in sorted((self.root / f"TRAIN_{part}" / "anno").glob("*.txt"))
-        ]
+        folders = [Path(root) / f"TRAIN_{part}" for part in parts]
+        super().__init__([(folder, path.stem) for folder in folders for path in sorted(folder.glob("anno/*.txt"))])
         if not self.videos:
-            raise DatasetNotFoundError(f"no TRAIN_<n>/anno/*.txt below {self.root} for the parts {parts}")
-        super().__init__()
-
-    def __len__(self) -> int:
-        return len(self.videos)
-
+            raise DatasetNotFoundError(f"no TRAIN_<n>/anno/*.txt below {root} for the parts {parts}")
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
-        part, video = self.videos[index]
-        return [read_rgb(self.root / part / "frames" / video / f"{t}.jpg") for t in frame_ids]
+        folder, video = self.videos[index]
+        return [read_rgb(folder / "frames" / video / f"{t}.jpg") for t in frame_ids]
 
     def read_track(self, index: int) -> Track:
-        part, video = self.videos[index]
-        boxes = np.loadtxt(self.root / part / "anno" / f"{video}.txt", delimiter=",", dtype=np.float32, ndmin=2)
+        folder, video = self.videos[index]
+        boxes = np.loadtxt(folder / "anno" / f"{video}.txt", delimiter=",", dtype=np.float32, ndmin=2)
         return Track(boxes, usable_boxes(boxes))

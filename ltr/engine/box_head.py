@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from torch import Tensor, nn
+from torch import Tensor
 
 from ltr.engine.box_levels import LEVEL_NAMES, add_level
 from ltr.engine.climb import OnnxClimb
@@ -71,8 +71,9 @@ def map_graph(network: IoUNet) -> bytes:
         x = file.input(level, (1, convs[0][0].in_channels, f"{level}_rows", f"{level}_columns"))
         for number, block in enumerate(convs, 1):
             margins = file.input(f"{level}_margins{number}", (8,), np.int64)
+            constants = [file.constant(tensor.contiguous().numpy()) for tensor in fold_norm(block[0], block[1])]
             padded = file.node("Pad", x, margins)
-            x = file.node("Relu", file.node("Conv", padded, *_conv_constants(file, block)))
+            x = file.node("Relu", file.node("Conv", padded, *constants))
         factors = file.input(f"{level}_factors", (convs[1][0].out_channels,))
         scaled = file.node("Mul", file.node("Transpose", x, perm=[0, 2, 3, 1]), factors)
         sides = (1, f"{level}_out_rows", f"{level}_out_columns", convs[1][0].out_channels)
@@ -101,7 +102,3 @@ def value_graph(network: IoUNet) -> bytes:
     for name, gradient in gradients:
         file.output(name, gradient, ("boxes", f"{name}_bins", f"{name}_cells"))
     return file.to_bytes()
-
-
-def _conv_constants(file: GraphFile, block: nn.Sequential) -> list[str]:
-    return [file.constant(tensor.contiguous().numpy()) for tensor in fold_norm(block[0], block[1])]

@@ -146,10 +146,6 @@ def _unary(name: str) -> Callable[..., str]:
     return lambda graph, x, inplace=False: graph.file.node(name, x)
 
 
-def _rsqrt(graph: Translator, x: str) -> str:
-    return graph.file.node("Reciprocal", graph.file.node("Sqrt", x))
-
-
 MODULES: dict[type, Callable[..., Any]] = {
     nn.Conv2d: _conv_module,
     nn.Identity: lambda graph, layer, x: x,
@@ -169,7 +165,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     functional.relu.__name__: _unary("Relu"),
     operator.add.__name__: _binary("Add"),
     operator.mul.__name__: _binary("Mul"),
-    torch.rsqrt.__name__: _rsqrt,
+    torch.rsqrt.__name__: lambda graph, x: graph.file.node("Reciprocal", graph.file.node("Sqrt", x)),
     "square": lambda graph, x: graph.file.node("Mul", x, x),
     "sqrt": _unary("Sqrt"),
 }

@@ -26,11 +26,6 @@ def overlap(boxes: ArrayLike, others: ArrayLike, *, pixel_corners: bool = False)
     return ltr.overlap.overlap(as_boxes(boxes), as_boxes(others, "others"), pixel_corners=pixel_corners)
 
 
-def area(boxes: ArrayLike) -> np.ndarray:
-    """Width times height; 0 for a box with a negative side."""
-    return ltr.overlap.area(as_boxes(boxes))
-
-
 def centres(boxes: ArrayLike) -> np.ndarray:
     """Centre of the pixels that each box covers: ``xy + (wh - 1) / 2``."""
     array = as_boxes(boxes)

@@ -92,7 +92,6 @@ class CommandParser(argparse.ArgumentParser):
             extra += ["--run-id", str(reference.run)]
         return [*words[:index], reference.tracker, reference.parameters, *words[index + 1 :], *extra]
 
-
     def _takes_value(self, word: str) -> bool:
         action = self._option_string_actions.get(word)
         return action is not None and action.nargs != 0

@@ -9,15 +9,10 @@ from pytracking.evaluation.sequence import Sequence
 from pytracking.utils.contact_sheet import COLOURS, captioned, draw_box, grid
 
 
-def frame_indices(length: int, count: int) -> list[int]:
-    """Indices of ``count`` evenly spaced frames, including the first and the last."""
-    return sorted({round(index) for index in np.linspace(0, length - 1, min(count, length))})
-
-
 def sequence_row(sequence: Sequence, count: int, width: int, boxes: np.ndarray | None = None) -> list[np.ndarray]:
-    """Captioned frames of one sequence: the annotation in green, ``boxes`` (n, 4) in orange."""
-    row = []
-    for index in frame_indices(len(sequence), count):
+    """Captions ``count`` evenly spaced frames of a sequence: the annotation in green, ``boxes`` (n, 4) in orange."""
+    row, last = [], len(sequence) - 1
+    for index in sorted({round(index) for index in np.linspace(0, last, min(count, last + 1))}):
         image = sequence.load_frame(index).copy()
         thickness = max(1, round(image.shape[1] / 200))
         if index < len(sequence.ground_truth_rect):

@@ -47,17 +47,9 @@ def join_words(words: list[str]) -> list[str]:
 
     A word without ``/`` or ``:`` names a tracker, and the next such word its parameters.
     """
-    joined: list[str] = []
-    pending = ""  # a tracker whose parameters may follow
-    for word in words:
-        complete = "/" in word or ":" in word or " " in word
-        if pending:
-            joined.append(pending if complete else f"{pending}/{word}")
-            pending = ""
-            if not complete:
-                continue
-        if complete:
-            joined.append(word)
-        else:
-            pending = word
-    return [*joined, pending] if pending else joined
+    joined, remaining = [], list(words)
+    while remaining:
+        word = remaining.pop(0)
+        followed = remaining and not any(re.search("[/: ]", each) for each in (word, remaining[0]))
+        joined.append(f"{word}/{remaining.pop(0)}" if followed else word)
+    return joined

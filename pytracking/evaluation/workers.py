@@ -167,13 +167,7 @@ class WorkerPool:
                 "script; or use threads=0, which needs no workers."
             )
         killed = code == -getattr(signal, "SIGKILL", 9)
-        reason = f"signal {_signal_name(-code)}" if code and code < 0 else f"exit code {code}"
+        names = {-each.value: f"signal {each.name}" for each in signal.Signals}
+        reason = names.get(code, f"signal {-code}" if code and code < 0 else f"exit code {code}")
         hint = "; killed from outside, perhaps for lack of memory" if killed else ""
         return f"the worker process died ({reason}{hint})\n"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # unknown on this system
-        return str(number)

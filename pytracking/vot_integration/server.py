@@ -74,7 +74,7 @@ def serve(
         except (Exception, SystemExit) as error:
             log.end_line()
             traceback.print_exception(error)
-            server.quit(_one_line(error))
+            server.quit(" ".join(f"{type(error).__name__}: {error}".split()))  # the protocol requires one line
             return 1
         log.end_line()
         server.quit()
@@ -102,8 +102,3 @@ def _numbers(objects: list) -> list[float]:
     if region.type == trax.Region.POLYGON:
         return [number for point in region for number in point]
     raise UserError(f"cannot start on a region of type '{region.type}', only on rectangles and polygons")
-
-
-def _one_line(error: BaseException) -> str:
-    """The error as one line, as the protocol requires."""
-    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -35,7 +35,7 @@ from pytracking.web.settings import WebSettings
 from pytracking.web.uploads import UploadError, UploadStore
 
 STATIC = Path(__file__).with_name("static")
-THUMBNAIL_WIDTH = 240  # pixels
+THUMBNAIL_WIDTH = 240  # pixels: about 10 KB each
 VIDEOS_AT_ONCE = 2  # written for downloads in parallel
 NO_STORE = {"Cache-Control": "no-store"}
 
@@ -97,7 +97,7 @@ class Pages:
         self._settings, self._library, self._uploads, self._previews = settings, library, uploads, previews
         self._catalog, self._runs = catalog, runs
         self._boot = secrets.token_urlsafe(9)  # identifies this server process
-        self._thumbnails = lru_cache(maxsize=256)(self._thumbnail)  # about 10 KB each
+        self._thumbnails = lru_cache(maxsize=256)(lambda video: encode_jpeg(previews.frame(video, 0), THUMBNAIL_WIDTH))
         self._writing = 0
 
     async def index(self, request: Request) -> Response:
@@ -211,9 +211,6 @@ class Pages:
         return FileResponse(
             path, media_type=kind, filename=f"{run.file_stem()}{path.suffix}", background=BackgroundTask(folder.cleanup)
         )
-
-    def _thumbnail(self, video: Video) -> bytes:
-        return encode_jpeg(self._previews.frame(video, 0), THUMBNAIL_WIDTH)
 
     async def _found(self, request: Request) -> Video:
         try:

@@ -19,13 +19,8 @@ class FrameArchive:
         self._lock = threading.Lock()
         self._file = open(self._path, "w+b", buffering=0)
         self._indices, self._offsets, self._lengths = array("I"), array("Q"), array("I")
-        self._end = 0
+        self.size = 0  # bytes on disk
         self.stride = 1
-
-    @property
-    def size(self) -> int:
-        """Bytes on disk."""
-        return self._end
 
     def __len__(self) -> int:
         return len(self._indices)
@@ -35,12 +30,12 @@ class FrameArchive:
         with self._lock:
             if self._file.closed or (index % self.stride and not always):
                 return
-            while self._end + len(data) > self.quota and len(self._indices) > 1:
+            while self.size + len(data) > self.quota and len(self._indices) > 1:
                 self._thin()
             if index % self.stride and not always:
                 return
             self._write(data)
-            self._append(index, self._end, len(data))
+            self._append(index, self.size, len(data))
 
     def get(self, index: int) -> tuple[int, bytes]:
         """Returns the nearest kept frame at or before ``index``, and its index; KeyError if the archive is empty."""
@@ -56,7 +51,7 @@ class FrameArchive:
         with self._lock:
             place = bisect.bisect_left(self._indices, index)
             if place < len(self._indices):
-                self._end = self._offsets[place]
+                self.size = self._offsets[place]
                 for column in (self._indices, self._offsets, self._lengths):
                     del column[place:]
 
@@ -65,10 +60,10 @@ class FrameArchive:
         with self._lock:
             self._file.close()
             self._path.unlink(missing_ok=True)
-            self._end = 0
+            self.size = 0
 
     def _write(self, data: bytes) -> None:
-        self._file.seek(self._end)
+        self._file.seek(self.size)
         unwritten = memoryview(data)
         while unwritten:  # on a nearly full disk a write may be partial
             unwritten = unwritten[self._file.write(unwritten) :]
@@ -77,16 +72,16 @@ class FrameArchive:
         self._indices.append(index)
         self._offsets.append(offset)
         self._lengths.append(length)
-        self._end = offset + length
+        self.size = offset + length
 
     def _thin(self) -> None:
         """Keeps every second frame and moves it towards the file's start; never overwrites frames still to be read."""
         self.stride *= 2
         kept = list(zip(self._indices[::2], self._offsets[::2], self._lengths[::2], strict=True))
-        self._indices, self._offsets, self._lengths, self._end = array("I"), array("Q"), array("I"), 0
+        self._indices, self._offsets, self._lengths, self.size = array("I"), array("Q"), array("I"), 0
         for index, offset, length in kept:
             self._file.seek(offset)
             data = self._file.read(length)
             self._write(data)
-            self._append(index, self._end, length)
-        self._file.truncate(self._end)
+            self._append(index, self.size, length)
+        self._file.truncate(self.size)

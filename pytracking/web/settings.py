@@ -32,7 +32,7 @@ class WebSettings:
     names: tuple[str, ...] = ()  # additional names under which a remote server is reached
     token: str | None = None  # required in every request; if None, a remote host gets a random one
     demo: bool = True  # offer the demo dataset's sequences
-    max_upload_bytes: int = 512 * 2**20
+    max_upload_bytes: int = 512 * 2**20  # all uploads together may have four times this
     max_uploads: int = 20  # beyond this the client's own oldest upload that is not being tracked is removed
     min_free_bytes: int = 2**28  # disk space that uploads leave free
     upload_keep_seconds: float = 3600.0  # uploads unused for this long may be removed for another client's
@@ -63,11 +63,6 @@ class WebSettings:
             raise SettingsError(f"--token: {len(self.token)} characters can be guessed; use {SHORTEST_TOKEN} or more")
         if not self.token:
             object.__setattr__(self, "token", secrets.token_urlsafe(18))
-
-    @property
-    def max_upload_total(self) -> int:
-        """Limit in bytes on all uploads together."""
-        return 4 * self.max_upload_bytes
 
     def run_bytes(self, reserved: Sequence[int]) -> int:
         """Returns the quota in bytes for the frames of a new run, next to those ``reserved`` by running ones.

@@ -152,7 +152,7 @@ class UploadStore:
 
     def _problem(self, client: str, size: int, files: int) -> str | None:
         """Returns which quota this much more would exceed, the client's or the server's; None if it fits."""
-        max_files, max_bytes = self._settings.max_uploads, self._settings.max_upload_total
+        max_files, max_bytes = self._settings.max_uploads, 4 * self._settings.max_upload_bytes
         per_client = self._settings.per_client
         everything = list(self._uploads.values())
         own = [one for one in everything if one.client == client]

@@ -186,8 +186,3 @@ def read_flags(path: Path) -> np.ndarray:
         return np.array(words, dtype=np.float64) != 0
     except ValueError:
         raise SequenceError(f"{path}: expected flags 0 or 1") from None
-
-
-def challenges(attributes: str) -> dict[str, list[str]]:
-    """Converts a list's ``"IV SV OCC"`` to a sequence's attributes."""
-    return {"challenges": attributes.split()}

@@ -21,7 +21,7 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
         kind = name.rsplit("-", 1)[0]
         folder = base.first_existing(name, root / kind / name, root / name)
         flags = folder / "full_occlusion.txt", folder / "out_of_view.txt"
-        facts = {"object_class": kind, "attributes": base.challenges(row["attributes"]), "flags": flags}
+        facts = {"object_class": kind, "attributes": {"challenges": row["attributes"].split()}, "flags": flags}
         return base.annotated(name, dataset, folder / "groundtruth.txt", folder / "img", 1, **facts)
 
     if variant != "extension":

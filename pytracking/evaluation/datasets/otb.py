@@ -25,7 +25,7 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
     def build(row: dict[str, str]) -> Sequence:
         name, folder = row["name"], root / row["folder"]
         first, last, skip = int(row["first"]), int(row["last"]), int(row["skip"])
-        facts = {"object_class": row["class"], "attributes": base.challenges(row["attributes"])}
+        facts = {"object_class": row["class"], "attributes": {"challenges": row["attributes"].split()}}
         annotation, images = folder / row["annotation"], folder / "img"
         return base.annotated(name, "otb", annotation, images, first, last, skip=skip, **facts)
 

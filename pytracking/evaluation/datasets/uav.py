@@ -21,7 +21,7 @@ def load(root: Path | None, variant: str | None = None) -> SequenceList:
         if part == TEN_FPS:
             first, last = (first - 1) // RATE_RATIO + 1, (last - 1) // RATE_RATIO + 1
         annotation, images = root / "anno" / part / f"{clip}.txt", root / "data_seq" / part / row["folder"]
-        facts = {"object_class": row["class"], "attributes": base.challenges(row["attributes"])}
+        facts = {"object_class": row["class"], "attributes": {"challenges": row["attributes"].split()}}
         return base.annotated(clip, dataset, annotation, images, first, last, prefix=prefix, **facts)
 
     return base.build_all(dataset, root, layout, base.read_table("uav123"), build)

@@ -19,12 +19,7 @@ def load_atom_network(network_file: Path | None, device: torch.device) -> ATOMNe
     if not isinstance(network, BackboneAndBoxHead):
         raise UserError(f"{network_file} holds a {type(network).__name__}, but ATOM needs a backbone and an IoU-Net")
     if not isinstance(network, ATOMNet):
-        network = as_atom(network)
+        recommended = network.metadata
+        network = ATOMNet(network.feature_extractor, network.bb_regressor).eval()
+        network.metadata = recommended
     return prepare_for_inference(network, channels_last=device.type != "mps")
-
-
-def as_atom(network: BackboneAndBoxHead) -> ATOMNet:
-    """Builds an ATOM network from another network's backbone and IoU-Net; keeps that network's recommendations."""
-    atom = ATOMNet(network.feature_extractor, network.bb_regressor).eval()
-    atom.metadata = network.metadata
-    return atom
