@@ -88,11 +88,6 @@ class OnnxEngine:
     Attributes:
         box_head: the IoU-Net on ONNX Runtime; None on devices other than the CPU, where torch keeps it, because its
             steps are too short to pay for copying data back and forth.
-
-    Args:
-        network: see :func:`attach_engine`.
-        threads: maximal number of threads.
-        device: of the network.
     """
 
     def __init__(self, network: nn.Module, threads: int, device: torch.device = CPU) -> None:

@@ -20,12 +20,7 @@ from ltr.models.inference import fold_norm
 
 
 class OnnxBoxHead:
-    """An IoU-Net on ONNX Runtime; see :class:`ltr.models.bbreg.BoxHead`.
-
-    Args:
-        network: in eval mode.
-        threads: maximal number of threads.
-    """
+    """An IoU-Net in eval mode on up to ``threads`` threads of ONNX Runtime; see :class:`ltr.models.bbreg.BoxHead`."""
 
     dtype = np.dtype(np.float32)
 

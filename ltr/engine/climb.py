@@ -58,9 +58,7 @@ def space_matrices(space: str) -> dict[str, np.ndarray]:
 class OnnxClimb:
     """:class:`ltr.models.bbreg.box_head.BoxClimber` on ONNX Runtime, in the spaces of :data:`CORNERS`.
 
-    Args:
-        network: in eval mode.
-        threads: maximal number of threads, among which the boxes are divided.
+    The boxes are divided among at most ``threads`` threads; ``network`` is in eval mode.
     """
 
     spaces = frozenset(CORNERS)

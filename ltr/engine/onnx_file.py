@@ -47,11 +47,7 @@ def _attribute(name: str, value: Attribute) -> bytes:
 
 
 class GraphFile:
-    """A graph under construction, whose values are identified by name.
-
-    Args:
-        name: of the graph.
-    """
+    """A graph under construction, whose values are identified by name."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -54,11 +54,7 @@ def make_session(
 
 
 class WayChoice:
-    """Finds the fastest of several ways to do the same thing from their run times.
-
-    Args:
-        ways: number of ways; the first is tried first.
-    """
+    """Finds the fastest of ``ways`` ways to do the same thing from their run times; tries the first one first."""
 
     def __init__(self, ways: int) -> None:
         self._times = [deque(maxlen=REMEMBERED) for _ in range(ways)]

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 from torch.utils.data import DataLoader, Subset
 from tqdm import tqdm
 
 from ltr.data.examples import Examples
 from ltr.errors import UserError
+from ltr.torch_file import write_torch_file
 from ltr.trainers import distributed
 from ltr.trainers.csv_log import CsvLog
 from ltr.trainers.plan import RunOptions, TrainingPlan
-from ltr.trainers.state import load_state, save_state
 
 
 class Trainer:
@@ -167,6 +169,20 @@ def _make_optimizer(plan: TrainingPlan) -> torch.optim.Optimizer:
     raise UserError(f"optimizer {plan.optimizer!r} is not known: use 'adam' or 'sgd'")
 
 
+def save_state(
+    path: Path, network: nn.Module, optimizer: torch.optim.Optimizer, scaler_state: dict, progress: dict[str, Any]
+) -> None:
+    """Writes the training state to `path` atomically."""
+    states = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "scaler": scaler_state}
+    write_torch_file(path, states | {"progress": progress})
+
+
+def load_state(path: Path, device: torch.device) -> dict[str, Any]:
+    """Reads a file of :func:`save_state` without executing pickled code."""
+    try:
+        return torch.load(path, map_location=device, weights_only=True)
+    except Exception as error:
+        raise UserError(f"{path} is not a readable training state ({error}): delete it to start over") from error
 
 
 def _step_seed(seed: int, epoch: int, step: int, rank: int) -> int:

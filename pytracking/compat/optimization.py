@@ -22,9 +22,7 @@ class L2Problem:
         """Inner product of two variables; the solvers here ignore overrides and use the plain one."""
         return sum((first * second).sum() for first, second in zip(a, b, strict=True))
 
-    def ip_output(self, a: TensorList, b: TensorList) -> Tensor:
-        """Inner product of two residuals."""
-        return sum((first * second).sum() for first, second in zip(a, b, strict=True))
+    ip_output = ip_input  # of two residuals
 
     def M1(self, x: TensorList) -> TensorList:  # noqa: N802  (pytracking's name)
         """Preconditioner: approximate inverse of the curvature times ``x``."""
@@ -135,5 +133,3 @@ class GradientDescentL2:
 
 def _flat(tensors: Sequence[Tensor]) -> Tensor:
     return torch.cat([tensor.reshape(-1) for tensor in tensors])
-
-

@@ -4,8 +4,7 @@ import json
 
 from tqdm import tqdm
 
-from pytracking.demo.digest import digested
-from pytracking.demo.scenarios import SCENARIOS, render_sequence
+from pytracking.demo.scenarios import SCENARIOS, digested, render_sequence
 
 digests = {}
 for scenario in tqdm(SCENARIOS, unit="sequence"):

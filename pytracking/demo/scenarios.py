@@ -1,13 +1,17 @@
 """The demo sequences: figures, their motion and backgrounds. ``P`` converts pixels to q8."""
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from pytracking.demo.fixed_point import ONE, TICKS, TURN, path, wave
 from pytracking.demo.renderer import Actor, Rendered, Scene, render
 
 P = ONE  # one pixel
+DIGESTS_FILE = Path(__file__).with_name("digests.json")  # written by ``python -m pytracking.demo``
 
 
 @dataclass(frozen=True)
@@ -162,3 +166,18 @@ def render_frame(scenario: Scenario, frame: int) -> Rendered:
     first = frame * TICKS - scenario.exposures // 2
     scenes = [scenario.scene(first + tick) for tick in range(scenario.exposures)]
     return render(scenario.background, 1000 + 10 * SCENARIOS.index(scenario), scenes, frame)
+
+
+def digested(frame: Rendered) -> bytes:
+    """Returns the pixels and annotation of a frame as bytes for its sequence's SHA-256."""
+    return frame.image.tobytes() + f"{frame.box} {frame.visible}\n".encode()
+
+
+def reference_digests() -> dict[str, str]:
+    """Returns the reference SHA-256 of each sequence by name."""
+    return json.loads(DIGESTS_FILE.read_text(encoding="utf-8"))
+
+
+def version() -> str:
+    """Returns a short id of the current state of all sequences."""
+    return hashlib.sha256(DIGESTS_FILE.read_bytes()).hexdigest()[:8]

@@ -112,7 +112,7 @@ class Stages:
     """One tracker's work on a frame, which pauses at each pass through the network."""
 
     def __init__(self, tracker: StagedTracker, image: np.ndarray, info: dict[str, Any]) -> None:
-        self._tracker = tracker
+        self.tracker = tracker
         self._stages = tracker.stages(image, info)
         self.features: dict[str, Any] | None = None  # of the last patches
         self.patches: Any = None  # to extract features from; None at the end of the frame
@@ -125,9 +125,6 @@ class Stages:
                 self.patches = self._stages.send(self.features)
             except StopIteration as end:
                 self.patches, self.output = None, end.value
-
-    def extract(self, patches: Any) -> dict[str, Any]:
-        return self._tracker.extract(patches)
 
 
 def run_together(all_stages: list[Stages], pool: ThreadPoolExecutor) -> None:
@@ -145,7 +142,7 @@ def _extract_together(running: list[Stages]) -> None:
     for each in running:
         by_size.setdefault(tuple(each.patches.shape[1:]), []).append(each)
     for members in by_size.values():
-        features = members[0].extract(torch.cat([each.patches for each in members]))
+        features = members[0].tracker.extract(torch.cat([each.patches for each in members]))
         start = 0
         for each in members:
             end = start + len(each.patches)

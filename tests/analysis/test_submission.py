@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pytracking.evaluation import submission
 from pytracking.evaluation.results import write_boxes, write_scores, write_times
 from pytracking.evaluation.sequence import Sequence
-from pytracking.evaluation.submission import SubmissionError, formats, pack
+from pytracking.evaluation.submission import SubmissionError, pack
 
 LENGTHS = {"a_0": 5, "b_1": 8}
 
@@ -102,8 +103,8 @@ def test_got10k_needs_a_time(sequences: list[Sequence], tmp_path: Path) -> None:
     ],
 )
 def test_what_was_written_is_checked(spoil, sequences, tmp_path: Path, monkeypatch) -> None:
-    real = formats.read_files
-    monkeypatch.setattr(formats, "read_files", lambda path: spoil(real(path)))
+    real = submission.read_files
+    monkeypatch.setattr(submission, "read_files", lambda path: spoil(real(path)))
     with pytest.raises(SubmissionError, match="differs from what was written"):
         pack("trackingnet", [write_run(tmp_path / "run")], sequences, tmp_path / "out.zip")
     assert not (tmp_path / "out.zip").exists()

@@ -6,9 +6,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from pytracking.demo.digest import digested, reference_digests
 from pytracking.demo.fixed_point import SINE, path, wave
-from pytracking.demo.scenarios import SCENARIOS, render_frame, render_sequence
+from pytracking.demo.scenarios import SCENARIOS, digested, reference_digests, render_frame, render_sequence
 from pytracking.evaluation import Tracker
 from pytracking.evaluation.datasets import demo
 from pytracking.evaluation.datasets.folder import load as load_folder

@@ -12,7 +12,7 @@ import torch
 
 from ltr.checkpoint import save_checkpoint
 from ltr.download import DownloadError, download
-from ltr.trainers.state import load_state, save_state
+from ltr.trainers.trainer import load_state, save_state
 from pytracking.utils.image_io import write_image
 from pytracking.utils.video_writer import VideoWriter
 from pytracking.video.recorder import Recorder

@@ -15,8 +15,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ltr.errors import UserError
-from pytracking.demo.digest import digested, reference_digests, version
-from pytracking.demo.scenarios import SCENARIOS, Scenario, render_sequence
+from pytracking.demo.scenarios import SCENARIOS, Scenario, digested, reference_digests, render_sequence, version
 from pytracking.evaluation.datasets.base import read_numbers
 from pytracking.evaluation.environment import env_settings
 from pytracking.evaluation.sequence import Sequence, SequenceList

@@ -17,6 +17,7 @@ conjugate gradient steps from the current filter towards the solution of
 """
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -28,6 +29,7 @@ from pytracking.tracker.dimp.learner import OnlineLearner
 from rls_ext import NonFiniteInputError, NormalEquations, conjugate_gradients
 
 
+@dataclass(kw_only=True, eq=False)
 class ExactLearner(OnlineLearner):
     """Recursive least squares in information form, on windows instead of virtual inputs, for any loss.
 
@@ -42,30 +44,21 @@ class ExactLearner(OnlineLearner):
         memory_budget: bytes for both sets together if they are sketched.
     """
 
-    def __init__(
-        self,
-        *,
-        beta: float,
-        first_part: float,
-        iterations: int,
-        most_samples: int,
-        ridge: float = 0.0,
-        form: str = "dense",
-        memory_budget: int = 2**62,
-    ) -> None:
-        if not 0 <= first_part <= 1:
-            raise UserError(f"first_part must be in [0, 1], got {first_part}")
-        if iterations < 1:
-            raise UserError(f"exact_iterations must be at least 1, got {iterations}")
-        if most_samples < 1:
-            raise UserError(f"exact_samples must be at least 1, got {most_samples}")
-        self.beta = beta
-        self.first_part = first_part
-        self.iterations = iterations
-        self.most_samples = most_samples
-        self.ridge = ridge
-        self.form = form
-        self.memory_budget = memory_budget
+    beta: float
+    first_part: float
+    iterations: int
+    most_samples: int
+    ridge: float = 0.0
+    form: str = "dense"
+    memory_budget: int = 2**62
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.first_part <= 1:
+            raise UserError(f"first_part must be in [0, 1], got {self.first_part}")
+        if self.iterations < 1:
+            raise UserError(f"exact_iterations must be at least 1, got {self.iterations}")
+        if self.most_samples < 1:
+            raise UserError(f"exact_samples must be at least 1, got {self.most_samples}")
 
     def start(self, filters: Tensor, generator: torch.Generator) -> None:
         super().start(filters, generator)

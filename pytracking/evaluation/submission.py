@@ -1,8 +1,11 @@
-"""Submissions to TrackingNet, GOT-10k, OxUvA and LaSOT: checks the results and writes them as text files."""
+"""Submissions to TrackingNet, GOT-10k, OxUvA and LaSOT: checks results, writes them as text files, validates these."""
 from __future__ import annotations
 
 import csv
 import io
+import os
+import shutil
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,13 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
+from ltr.errors import UserError
 from pytracking.evaluation import results
 from pytracking.evaluation.sequence import Sequence
-from pytracking.evaluation.submission.archive import SubmissionError, read_files, remove, write_files
+from pytracking.utils.files import replacing
 from pytracking.utils.names import shortened
 
 Files = dict[str, str]
 OXUVA_HEADER = ("video", "object", "frame_num", "present", "score", "xmin", "xmax", "ymin", "ymax")
+
+
+class SubmissionError(UserError):
+    """A submission that the benchmark would refuse or score wrongly; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +67,7 @@ def pack(
         raise SubmissionError(f"no submission format '{benchmark}'; there are: {', '.join(FORMATS)}")
     kind = FORMATS[benchmark]
     if not 1 <= len(runs) <= kind.most_runs:
-        raise SubmissionError(
-            f"{benchmark}: {len(runs)} runs given, 1 to {kind.most_runs} accepted; choose with #RUNS"
-        )
+        raise SubmissionError(f"{benchmark}: {len(runs)} runs given, 1 to {kind.most_runs} accepted; choose with #RUNS")
     if kind.suffix == ".zip" and output.suffix != ".zip":
         raise SubmissionError(f"{benchmark}: the submission is a zip, but --output is '{output}'")
     found = [collect(run, sequences, need_times=kind.need_times) for run in runs]
@@ -69,7 +75,10 @@ def pack(
     files = kind.make(sequences, found, **options)
     write_files(output, files)
     if read_files(output) != files:
-        remove(output)
+        if output.is_dir():
+            shutil.rmtree(output)
+        else:
+            output.unlink()
         raise SubmissionError(f"{output}: the content read back differs from what was written; is the disk full?")
     return Submission(output, len(files), len(sequences), len(runs))
 
@@ -161,6 +170,37 @@ def _rows(table: np.ndarray, style: str) -> str:
     return "".join(",".join(style % value for value in row) + "\n" for row in table)
 
 
+def write_files(path: Path, files: dict[str, str]) -> None:
+    """Writes texts by relative name to ``path``: a zip if it ends in .zip, otherwise a new folder."""
+    if path.suffix == ".zip":
+        with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in files.items():
+                archive.writestr(name, text)
+        return
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise SubmissionError(f"{path} already exists; remove it or choose another --output")
+    building = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        for name, text in files.items():
+            target = building / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        if path.exists():
+            path.rmdir()
+        os.replace(building, path)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def read_files(path: Path) -> dict[str, str]:
+    """Reads texts by relative name from a zip or a folder."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name).decode("utf-8") for name in archive.namelist() if not name.endswith("/")}
+    found = sorted(file for file in path.rglob("*") if file.is_file())
+    return {file.relative_to(path).as_posix(): file.read_text(encoding="utf-8") for file in found}
+
+
 FORMATS: dict[str, SubmissionFormat] = {
     "trackingnet": SubmissionFormat(
         ".zip", ("trackingnet",), partial(_make_plain, "%.2f"), "TrackingNet's evaluation server"
@@ -168,9 +208,7 @@ FORMATS: dict[str, SubmissionFormat] = {
     "got10k": SubmissionFormat(
         ".zip", ("got10k_test", "got10k_val"), _make_got10k, "GOT-10k's evaluation server", 3, need_times=True
     ),
-    "oxuva": SubmissionFormat(
-        "", ("oxuva_test", "oxuva_dev"), _make_oxuva, "OxUvA's challenge, or its own scripts"
-    ),
+    "oxuva": SubmissionFormat("", ("oxuva_test", "oxuva_dev"), _make_oxuva, "OxUvA's challenge, or its own scripts"),
     "lasot": SubmissionFormat(
         "_tracking_result", ("lasot",), partial(_make_plain, "%.4f"), "LaSOT's evaluation toolkit"
     ),
