@@ -1,6 +1,4 @@
 """Networks, checkpoints, training and inference engines."""
-from __future__ import annotations
-
 from typing import Any
 
 

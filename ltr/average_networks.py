@@ -5,8 +5,6 @@
 All files must have the same architecture and come from trainings that started from one another: the mean of unrelated
 trainings is useless. Metadata is the last file's plus the digests of all files; --setting updates the tracker settings.
 """
-from __future__ import annotations
-
 import argparse
 import importlib
 from pathlib import Path

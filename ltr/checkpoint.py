@@ -1,6 +1,4 @@
 """Checkpoints: reads published ones safely, writes our own as plain tensors with JSON-like metadata."""
-from __future__ import annotations
-
 import importlib
 import json
 import math

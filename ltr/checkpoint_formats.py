@@ -1,6 +1,4 @@
 """Parses the dictionaries in checkpoint files: our own, pytracking's, RT-MDNet's, and bare state dicts."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,6 +1,4 @@
 """Downloads a file over HTTP: resumable, verified, and complete whenever it exists under its final name."""
-from __future__ import annotations
-
 import http.client
 import os
 import urllib.error

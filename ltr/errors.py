@@ -1,6 +1,4 @@
 """Errors that a user can fix, and how command lines report them. Used by every package except ``rls_ext``."""
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

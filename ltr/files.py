@@ -1,6 +1,4 @@
 """Atomic writing of files, even if the process is killed; file digests and a check for web pages."""
-from __future__ import annotations
-
 import hashlib
 import itertools
 import os

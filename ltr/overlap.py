@@ -1,6 +1,4 @@
 """Intersection over union for NumPy arrays and PyTorch tensors; imports torch only if given a tensor."""
-from __future__ import annotations
-
 import importlib
 from typing import TypeVar
 

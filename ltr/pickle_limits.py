@@ -1,6 +1,4 @@
 """Limits on what reading a pickle may cost, and the errors for files that exceed them."""
-from __future__ import annotations
-
 import pickle
 import reprlib
 from typing import Any, BinaryIO

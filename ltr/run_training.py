@@ -3,8 +3,6 @@
 A run keeps its checkpoints, log.csv and cached features in a workspace; repeating the command continues the run. At the
 end, or at any time with --export, the network is written to <workspace>/<setting>.pth.
 """
-from __future__ import annotations
-
 import argparse
 import importlib
 import pkgutil

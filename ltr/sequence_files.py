@@ -8,8 +8,6 @@ Pixel origin: boxes count pixels from 0 everywhere in this project. A text file 
 coordinate (never from a width or height). It is stated as ``folder:PATH?origin=1``, ``vot init --origin 1``,
 ``origin=1`` after a sequence in a training split, or the argument ``origin`` in Python, and never guessed from names.
 """
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Iterable

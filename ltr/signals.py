@@ -1,6 +1,4 @@
 """Turns signals that end a command into KeyboardInterrupt, so that temporary files are removed and results kept."""
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

@@ -2,8 +2,6 @@
 
 Reading executes nothing and checks every size stated in a file against the size of the file.
 """
-from __future__ import annotations
-
 import io
 import os
 import struct

@@ -1,6 +1,4 @@
 """Network files by name: where to find them on this machine and where to download them."""
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,6 +1,4 @@
 """The command line: ``pytracking COMMAND``, or ``python -m pytracking COMMAND``."""
-from __future__ import annotations
-
 import sys
 
 from pytracking import __version__

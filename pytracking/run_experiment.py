@@ -2,8 +2,6 @@
 
 ``python pytracking/run_experiment.py examples peers_on_demo`` runs ``peers_on_demo()`` of ``experiments/examples.py``.
 """
-from __future__ import annotations
-
 import argparse
 import ast
 import importlib

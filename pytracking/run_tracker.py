@@ -1,6 +1,4 @@
 """Runs a tracker on a dataset and shows its scores: ``python pytracking/run_tracker.py rls_dimp default``."""
-from __future__ import annotations
-
 import argparse
 import sys
 from typing import Any

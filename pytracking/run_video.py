@@ -1,6 +1,4 @@
 """Tracks objects in your own video: ``python pytracking/run_video.py rls_dimp default VIDEO --save out.mp4``."""
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

@@ -1,6 +1,4 @@
 """Runs a tracker as a TraX server for the VOT toolkit: ``python -m pytracking.run_vot TRACKER PARAMETER``."""
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -3,8 +3,6 @@
 Keys in the window: ``r`` draws a new box on the current picture, ``a`` adds a target, ``x`` removes the oldest one,
 ``q`` or ESC quits.
 """
-from __future__ import annotations
-
 import argparse
 import contextlib
 import sys

@@ -1,6 +1,4 @@
 """DiMP's meta-training step: learn a filter on the train frames of each example, evaluate it on the test frames."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

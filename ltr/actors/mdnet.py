@@ -1,6 +1,4 @@
 """RT-MDNet's training step: one domain's boxes through the shared layers and that domain's branch."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

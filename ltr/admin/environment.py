@@ -5,8 +5,6 @@ it through this module, too. A training path `key` is looked up in the environme
 ``PYTRACKING_<KEY>``, then in the file's table ``[training]``, then in its top-level entries, so a dataset used for both
 training and evaluation needs one entry. There are no default paths.
 """
-from __future__ import annotations
-
 import difflib
 import os
 import sys

@@ -1,6 +1,4 @@
 """Initial weights: backbones from files, convolutions near the identity."""
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,6 +1,4 @@
 """Random augmentation of a training example's images."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import cv2

@@ -1,6 +1,4 @@
 """Boxes x, y, w, h relative to a size, under the names that pytracking's trackers use."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

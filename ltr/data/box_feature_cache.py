@@ -1,6 +1,4 @@
 """Cached features of target and background boxes of many domains, for training MDNet with frozen convolutions."""
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

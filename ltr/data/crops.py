@@ -1,6 +1,4 @@
 """Crops around jittered boxes that imitate a tracker's search regions."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import cv2

@@ -1,6 +1,4 @@
 """Base class of all sources of training examples."""
-from __future__ import annotations
-
 import numpy as np
 from torch.utils.data import Dataset
 

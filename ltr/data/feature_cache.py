@@ -2,8 +2,6 @@
 
 A cache has parts, each a folder of arrays with one row per example. An interrupted build continues where it stopped.
 """
-from __future__ import annotations
-
 import copy
 import json
 import multiprocessing

@@ -3,8 +3,6 @@
 Photographs rarely show two objects of one class close together, but tracked videos often do, and the filter must tell
 them apart.
 """
-from __future__ import annotations
-
 import cv2
 import numpy as np
 

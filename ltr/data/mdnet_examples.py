@@ -3,8 +3,6 @@
 Scenes and regions follow RT-MDNet's tracker: a scene is resampled so that the target measures 107 x 107 pixels; a box's
 region is the box enlarged by a fifth and shortened by the receptive field, which each feature cell sees anyway.
 """
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,6 +1,4 @@
 """Turns chosen frames into the tensors of one DiMP example."""
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,6 +1,4 @@
 """Chooses the video and the frames of each training example."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

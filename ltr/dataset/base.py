@@ -1,6 +1,4 @@
 """Interface of all sources of training videos: image files, still images or a renderer."""
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache

@@ -1,6 +1,4 @@
 """Clips with any number of targets, in a simple layout that other annotations are easily converted to."""
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,6 +1,4 @@
 """COCO's objects as videos of one frame: ``annotations/instances_<split>.json`` and ``<split>/*.jpg``."""
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

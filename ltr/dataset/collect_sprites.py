@@ -4,8 +4,6 @@ Sprites are Tux Paint's stamps (cut-out photographs and drawings) and the Noto c
 backgrounds. Packages are downloaded with ``apt-get download`` and unpacked without being installed; without apt, unpack
 them by hand and pass the folder as ``--unpacked``. Reading the emoji needs ``fonttools`` (extra ``train``).
 """
-from __future__ import annotations
-
 import argparse
 import subprocess
 import tempfile

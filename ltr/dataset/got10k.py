@@ -1,6 +1,4 @@
 """GOT-10k's training split: ``train/GOT-10k_Train_000001/{00000001.jpg, groundtruth.txt, *.label}``."""
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

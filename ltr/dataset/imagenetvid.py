@@ -1,6 +1,4 @@
 """ImageNet-VID's training videos, one track per object: ``{Annotations,Data}/VID/train/<part>/<video>/000000.*``."""
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path

@@ -1,6 +1,4 @@
 """JHMDB: short clips of people in action, with the person's box in every frame."""
-from __future__ import annotations
-
 from collections import defaultdict
 from pathlib import Path
 

@@ -1,6 +1,4 @@
 """LaSOT's training split: ``<class>/<class>-<n>/{img/00000001.jpg, groundtruth.txt, full_occlusion.txt, …}``."""
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,6 +1,4 @@
 """Videos with a target mask for every frame, in the layout of DAVIS 2016."""
-from __future__ import annotations
-
 from pathlib import Path
 
 import cv2

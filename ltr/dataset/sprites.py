@@ -3,8 +3,6 @@
 A bank is a folder with ``sprites/*.png`` (RGBA) and ``photos/*.jpg``, made by ``python -m ltr.dataset.collect_sprites``
 from freely licensed packages. Without a folder, the bank draws random shapes, which is enough for tests and smoke runs.
 """
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

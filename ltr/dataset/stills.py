@@ -3,8 +3,6 @@
 They play the role of COCO in the published DiMP training: one object in independently jittered, scaled and coloured
 crops. Objects that fill the picture, or are too small or too thin, are skipped.
 """
-from __future__ import annotations
-
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import NamedTuple

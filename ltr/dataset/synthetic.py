@@ -3,8 +3,6 @@
 Video `index` of a dataset with seed `seed` is always the same. Only requested frames are drawn; boxes come from the
 sprite's outline, so reading a track draws nothing.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -1,6 +1,4 @@
 """TrackingNet's training parts: ``TRAIN_<n>/{anno/<video>.txt, frames/<video>/0.jpg}``."""
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@ A network that supports other engines has ``frozen_part()``, a module whose outp
 ``network.engine`` instead if one is attached. The ONNX graph is built from the loaded network in memory in 0.06 s
 (ResNet-50: 0.5 s), so there are no files to create, find or keep up to date.
 """
-from __future__ import annotations
-
 import warnings
 
 import torch

@@ -3,8 +3,6 @@
 The gradient is part of the graph: the transposes of a few matrix products, see
 :class:`ltr.models.bbreg.box_head.TorchBoxHead`. Weights are constants, so ONNX Runtime packs them only once.
 """
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,6 +1,4 @@
 """The part of an IoU-Net's graph that single refinement steps and the whole refinement share."""
-from __future__ import annotations
-
 import numpy as np
 
 from ltr.engine.onnx_file import GraphFile

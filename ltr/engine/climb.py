@@ -5,8 +5,6 @@ ends of all bins of a box, in cells, are linear in its coordinates: one matrix p
 maps the gradient back. For a bin from l to u, with the hat function h and twice its integral I, a cell's weight is
 ``(I(u) - I(l)) / (2 (u - l))``; its derivative in u is ``(h(u) - weight) / (u - l)``, in l the same with h(l), negated.
 """
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

@@ -2,8 +2,6 @@
 
 With these, a tracker in any language needs only a little code; see ``example_tracker.py``.
 """
-from __future__ import annotations
-
 import numpy as np
 
 from ltr.engine.onnx_file import GraphFile

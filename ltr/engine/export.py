@@ -1,6 +1,4 @@
 """Exports a DiMP network as ONNX files for other programs and devices."""
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ timed in use, the fastest is preferred, and the others are retried occasionally.
 per thread, which avoids waiting and is always done if every thread gets a part. Operators of small networks are too
 short to be shared by threads.
 """
-from __future__ import annotations
-
 import statistics
 import threading
 import time

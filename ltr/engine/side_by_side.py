@@ -1,6 +1,4 @@
 """Marks threads that run sessions in parallel with others; a single thread per session is then fastest."""
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 ``torch.fx`` records the operations of a module; the few that occur in frozen networks have a translation here. Anything
 else raises an :class:`UntranslatableError`, and the caller keeps using torch.
 """
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@ The network's output f(y) for a box y defines the density exp(f(y)) / Z. Its div
 the true box is minimised; Z and the mean over the Gaussian are estimated from the same random boxes. Distances are
 relative to the true box: centres in units of its width and height, sizes as logarithms of the ratio.
 """
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,6 +1,4 @@
 """DiMP's target classification loss."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

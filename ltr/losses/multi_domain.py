@@ -1,6 +1,4 @@
 """Losses of RT-MDNet's training."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional

@@ -1,6 +1,4 @@
 """Random proposals and the overlap loss for training the IoU-Net."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -5,8 +5,6 @@ so its integral over a rectangle separates. With ``A[i, k]`` the mean of ``hat(.
 ``B[j, l]`` likewise for the horizontal ones, the pooled map is ``A F B^T``: two small matrix products per box. A and B
 are smooth in the box's corners, so the result is differentiable in boxes as well as in features.
 """
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

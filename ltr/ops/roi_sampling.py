@@ -6,8 +6,6 @@ factor. A call computes taps along each axis, their products, and one weighted g
 The geometry keeps the published operator's conventions, even odd ones, because trained weights rely on them: a box's
 extent is ``x2 - x1 + 1`` with the 1 in feature cells, and points at or beyond the map's end give zero.
 """
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional

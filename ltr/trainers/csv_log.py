@@ -1,6 +1,4 @@
 """The training log: one CSV row per epoch, readable while training runs."""
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

@@ -1,6 +1,4 @@
 """Training with several processes, as started by ``torchrun``; with a single process, these functions do nothing."""
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,6 +1,4 @@
 """Options of a training run, and the plan that a training setting passes to the trainer."""
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 No random state is carried from step to step: the order of the examples derives from (seed, epoch), the random numbers
 of a step from (seed, epoch, step). So checkpoints only need the weights, the optimizer and two counters.
 """
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from pathlib import Path

@@ -1,6 +1,4 @@
 """Scores without frames: reads a folder of annotations such as the evaluation toolkits ship."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytracking.evaluation.datasets.base import read_flags, read_numbers

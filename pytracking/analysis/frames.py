@@ -1,6 +1,4 @@
 """Computes the errors of each frame from its boxes, under an evaluator's rule."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

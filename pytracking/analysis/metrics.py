@@ -4,8 +4,6 @@ Boxes are float ``[x, y, w, h]``. Every function broadcasts over leading axes, s
 sequence: ``overlap(runs (r, n, 4), ground_truth (n, 4)) -> (r, n)``. How an evaluator treats absent targets, empty
 boxes and the first frame is decided in :mod:`pytracking.analysis.rules`.
 """
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

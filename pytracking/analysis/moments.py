@@ -1,6 +1,4 @@
 """Finds the frames at which one tracker holds the target and another has lost it."""
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

@@ -1,6 +1,4 @@
 """Shows a sequence with several trackers' boxes: as a self-contained HTML page with a slider, or as a video."""
-from __future__ import annotations
-
 import base64
 import html
 import json

@@ -6,8 +6,6 @@
 :func:`.evaluate.evaluate` and the tables and plots of :mod:`.report` and :mod:`.plots`, which support intervals,
 formats and rules.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

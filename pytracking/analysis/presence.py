@@ -1,6 +1,4 @@
 """OxUvA's table: TPR, TNR, their geometric mean and MaxGM, averaged over runs."""
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,6 +1,4 @@
 """The standard tables: overall, per sequence, per attribute, head to head; and the selection of hard sequences."""
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

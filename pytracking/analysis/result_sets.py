@@ -2,8 +2,6 @@
 
 A run is a folder ``<results>/<tracker>/<param>[_%03d]`` or a zip of one, as published by pytracking.
 """
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Iterable

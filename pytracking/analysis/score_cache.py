@@ -3,8 +3,6 @@
 The key of a score is a digest of the result file's bytes, of the annotation and attributes that the evaluator reads,
 of the rule, and of the scoring code. Timestamps and names do not matter. An unreadable cache file is computed again.
 """
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import os

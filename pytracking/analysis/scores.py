@@ -1,6 +1,4 @@
 """Turns frame errors into the curves of a sequence, and those of many sequences into the numbers of a table."""
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

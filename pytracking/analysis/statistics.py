@@ -1,6 +1,4 @@
 """Uncertainty of scores: intervals over runs, and a paired test between two trackers."""
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

@@ -1,6 +1,4 @@
 """A table of numbers that prints as text, Markdown, LaTeX or CSV."""
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -1,6 +1,4 @@
 """``pytracking analyze DATASET TRACKER/PARAM ...``: scores result files and makes tables and plots."""
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

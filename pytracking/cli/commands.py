@@ -1,6 +1,4 @@
 """The commands of ``pytracking``; each is imported only when it is used."""
-from __future__ import annotations
-
 import argparse
 import importlib
 from collections.abc import Callable

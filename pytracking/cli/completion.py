@@ -1,6 +1,4 @@
 """``pytracking completion bash|zsh|fish``: prints a completion script, generated from the commands' parsers."""
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable
 

@@ -1,6 +1,4 @@
 """Options of every command that runs trackers: the engine and the number of threads."""
-from __future__ import annotations
-
 import argparse
 import os
 

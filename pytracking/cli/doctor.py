@@ -1,6 +1,4 @@
 """``pytracking doctor``: checks what is installed, and says how to add what is missing."""
-from __future__ import annotations
-
 import argparse
 import importlib
 import platform

@@ -1,6 +1,4 @@
 """``pytracking export NETWORK FOLDER``: exports a DiMP network for other programs and devices."""
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,4 @@
 """``pytracking pack BENCHMARK TRACKER/PARAM``: packs result files as a benchmark's submission."""
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

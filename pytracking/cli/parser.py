@@ -1,6 +1,4 @@
 """The parser of every command: uniform options, one way to write a tracker, hints for misspelled names."""
-from __future__ import annotations
-
 import argparse
 import difflib
 import os

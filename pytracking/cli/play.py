@@ -1,6 +1,4 @@
 """``pytracking play DATASET TRACKER/PARAM ...``: writes a page or video of a sequence with several trackers' boxes."""
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

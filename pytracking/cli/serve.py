@@ -1,6 +1,4 @@
 """``pytracking serve [FOLDER ...]``: serves a page that tracks your own video in the browser."""
-from __future__ import annotations
-
 import argparse
 import tempfile
 from pathlib import Path

@@ -1,6 +1,4 @@
 """``pytracking show demo``: draws a contact sheet of a dataset."""
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

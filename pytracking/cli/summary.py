@@ -1,6 +1,4 @@
 """Shows the results at the end of a run: scores, speed and a picture."""
-from __future__ import annotations
-
 from pytracking.analysis.evaluate import evaluate
 from pytracking.analysis.presence import presence_table
 from pytracking.analysis.report import DECIMALS, rule_notes

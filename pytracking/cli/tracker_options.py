@@ -1,6 +1,4 @@
 """Options of every command that creates a tracker: parameters, network, device, engine and threads."""
-from __future__ import annotations
-
 import argparse
 import ast
 import sys

@@ -1,6 +1,4 @@
 """``pytracking vot init | run | report``: creates, runs and scores workspaces of the official VOT toolkit."""
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,6 +1,4 @@
 """``pytracking weights list | fetch NAME | import FILE | check``: manages network files."""
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

@@ -1,6 +1,4 @@
 """Analysis functions with pytracking's names and arguments."""
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,6 +1,4 @@
 """pytracking's augmentation classes."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

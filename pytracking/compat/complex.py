@@ -1,6 +1,4 @@
 """Complex numbers as pairs in the last dimension, torch's layout before it had complex tensors."""
-from __future__ import annotations
-
 import builtins
 
 import torch

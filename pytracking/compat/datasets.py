@@ -1,6 +1,4 @@
 """pytracking's dataset classes, and sequences with several objects."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,6 +1,4 @@
 """Labels, windows and maxima of score maps."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -1,6 +1,4 @@
 """Feature extractors with the interface that pytracking's ATOM uses."""
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,6 +1,4 @@
 """Fourier series of score maps: coefficients (..., h, w // 2 + 1, 2) with the rows' zero frequency in the middle."""
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

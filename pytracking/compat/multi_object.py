@@ -1,6 +1,4 @@
 """Several objects in pytracking's format: dictionaries by object id."""
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any
 

@@ -1,6 +1,4 @@
 """Convolutions of tensors and tensor lists."""
-from __future__ import annotations
-
 from typing import Any
 
 from torch import Tensor

@@ -1,6 +1,4 @@
 """Nonlinear least squares on tensor lists, solved by this project's conjugate gradients."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

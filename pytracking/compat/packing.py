@@ -1,6 +1,4 @@
 """Benchmark submissions with pytracking's names; files are written to the working directory."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytracking.evaluation import Tracker, get_dataset

@@ -1,6 +1,4 @@
 """pytracking's parameter classes."""
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,6 +1,4 @@
 """Shows tensors in Matplotlib figures."""
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,6 +1,4 @@
 """Crops patches from images given as tensors (1, 3, h, w) in 0..255."""
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np

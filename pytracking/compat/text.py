@@ -1,6 +1,4 @@
 """Reads tables of numbers and converts VOT regions to boxes."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,4 @@
 """A stand-in for pytracking's Visdom, which this project does not use."""
-from __future__ import annotations
-
 from typing import Any
 
 from ltr.errors import UserError

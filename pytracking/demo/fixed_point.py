@@ -3,8 +3,6 @@
 Positions and sizes are in 1/256 pixel ("q8"), angles in 1/1024 turn, sines in 1/16384 ("q14"). Random numbers are the
 raw output of PCG64: numpy guarantees its stream, but not those of ``Generator``'s distributions.
 """
-from __future__ import annotations
-
 import numpy as np
 
 ONE = 256  # one pixel, or a factor of one

@@ -1,6 +1,4 @@
 """Draws scenes (background, figures in front of each other, light, grain) and measures the target's visible part."""
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cache
 

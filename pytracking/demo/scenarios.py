@@ -1,6 +1,4 @@
 """The demo sequences: figures, their motion and backgrounds. ``P`` converts pixels to q8."""
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterator

@@ -1,6 +1,4 @@
 """Noise textures for tiling backgrounds and the figures' grain, in integer arithmetic (see fixed_point)."""
-from __future__ import annotations
-
 import numpy as np
 
 from pytracking.demo.fixed_point import SINE, SINE_ONE, TURN, random_bytes, random_integers, smooth

@@ -4,8 +4,6 @@ Trackers may also live outside this project: each folder of ``PYTRACKING_TRACKER
 user's config file; several are separated as in ``PATH``) has ``tracker/<name>`` and ``parameter/<name>`` like this
 package. They are imported as ``pytracking.tracker.<name>`` and ``pytracking.parameter.<name>``.
 """
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os

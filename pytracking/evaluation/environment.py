@@ -4,8 +4,6 @@ Each key is looked up in this order: command-line flags, environment variables (
 ``pytracking/evaluation/local.py`` if the user has one, the user's config file, the default. A misspelled key is an
 error that suggests the nearest one.
 """
-from __future__ import annotations
-
 import difflib
 import importlib
 import importlib.util

@@ -2,8 +2,6 @@
 
 Evaluation, :func:`pytracking.load`, videos, the page, VOT and the experiments' probe all use it.
 """
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
 """A tracker for use in your own program: call ``init`` with a frame and a box, then ``update`` for each frame."""
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any

@@ -1,6 +1,4 @@
 """Finds the network file that a tracker runs on, and reads its recommendations for the tracker's parameters."""
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each result has its own ``origin/<sequence>.json``, because several runs, workers and machines may fill one folder, and
 because a folder may hold results from elsewhere, which have none.
 """
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 In this order: the parameter file's values, the user's overrides, the network that these select, and that network's
 recommendations for parameters that neither the file nor the user has set.
 """
-from __future__ import annotations
-
 import copy
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints

@@ -1,6 +1,4 @@
 """Contact sheets of sequences, with the annotation and a tracker's boxes."""
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

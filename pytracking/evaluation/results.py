@@ -4,8 +4,6 @@ A result is ``<results>/<tracker>/<param>[_%03d]/<sequence>.txt`` (x y w h, tab-
 included), accompanied by ``<sequence>_time.txt`` (seconds per frame) and, for trackers that output scores,
 ``<sequence>_object_presence_scores.txt``. Readers also accept commas, integers and other precisions.
 """
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

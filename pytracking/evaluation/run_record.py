@@ -1,6 +1,4 @@
 """``run.json``: records how the results of a folder were made."""
-from __future__ import annotations
-
 import dataclasses
 import functools
 import hashlib

@@ -1,6 +1,4 @@
 """Runs trackers on sequences: in parallel, resumable, with a list of failures."""
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

@@ -1,6 +1,4 @@
 """Seeds that depend only on the run and the sequence, so every machine and engine draws the same random numbers."""
-from __future__ import annotations
-
 import hashlib
 
 

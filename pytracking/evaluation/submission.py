@@ -1,6 +1,4 @@
 """Submissions to TrackingNet, GOT-10k, OxUvA and LaSOT: checks results, writes them as text files, validates these."""
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -4,8 +4,6 @@ Any tracker works. Those of the DiMP family pause when patches have to go throug
 (:class:`~pytracking.tracker.base.StagedTracker`); the patches of all targets form one batch, and the other work is
 spread over the cores. The boxes are the same as from separate trackers.
 """
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor

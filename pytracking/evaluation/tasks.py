@@ -1,6 +1,4 @@
 """Tracks one sequence with one tracker and stores the result, in the main process or in a worker."""
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass

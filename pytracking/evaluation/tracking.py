@@ -1,6 +1,4 @@
 """Runs a tracker object over the frames of a sequence."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 The patch is cut out with a wide margin. Each augmentation is an image operation on that wide patch followed by a crop
 of its middle, shifted by ``shift``. Only the shift moves the target in the result.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -13,8 +13,6 @@ trained on such patches compensate for it. The third convention is for networks 
 
 * ``"exact"``: corners are whole pixels, and the patch shows exactly the area between them.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

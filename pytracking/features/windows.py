@@ -1,6 +1,4 @@
 """Cosine windows that favour the middle of a score map."""
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,6 +1,4 @@
 """Boxes as float arrays ``[x, y, w, h]`` (0-based pixels); any other format says so in its name."""
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

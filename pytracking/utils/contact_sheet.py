@@ -1,6 +1,4 @@
 """Draws boxes and captions on frames and combines frames into one picture."""
-from __future__ import annotations
-
 from collections.abc import Sequence as Rows
 
 import cv2

@@ -1,6 +1,4 @@
 """Selects the device and the engine that a tracker runs on."""
-from __future__ import annotations
-
 import os
 
 import torch

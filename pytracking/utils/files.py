@@ -1,6 +1,4 @@
 """File locks, JSON values, and the functions of ltr.files."""
-from __future__ import annotations
-
 import math
 import numbers
 import tempfile

@@ -3,8 +3,6 @@
 JPEG files are decoded by ``simplejpeg`` (libjpeg-turbo) if it is installed, as it is faster than OpenCV
 (``benchmarks/jpeg_decoders.py``). OpenCV decodes other formats, and JPEG files that ``simplejpeg`` rejects.
 """
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,6 +1,4 @@
 """Error messages about unknown names, and safe file names."""
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,4 @@
 """Prints warnings as single lines for users of the command line, without the source line."""
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
 """Peak memory of this process, on the GPU if it uses one."""
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

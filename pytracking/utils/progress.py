@@ -1,6 +1,4 @@
 """Progress bars for terminals and log files."""
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,6 +1,4 @@
 """Prefetches the next item while the current one is used, e.g. decodes a frame while the tracker works."""
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar

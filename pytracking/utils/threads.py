@@ -6,8 +6,6 @@ ONNX Runtime may use all of them and chooses by measuring; the choice does not c
 change, by rounding, and its threads spin while they wait, which makes two threads several times slower than one on a
 shared machine. So next to ONNX Runtime, torch always gets one thread: boxes are the same on every machine.
 """
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Callable, Iterator

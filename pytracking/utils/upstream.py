@@ -3,8 +3,6 @@
 Each of our modules only needs ``__getattr__ = upstream_names(__name__)``. Names that are not in the table raise
 AttributeError as usual.
 """
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@
 (4 bytes), the head as JSON, and an optional picture whose size is in the head. After each frame the decoder decodes the
 next one in advance, while its client works on the last.
 """
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

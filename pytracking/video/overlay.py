@@ -1,6 +1,4 @@
 """Draws boxes, scores and captions on frames."""
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

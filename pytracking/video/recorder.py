@@ -1,6 +1,4 @@
 """Writes boxes, scores and times while a video is tracked, so that Ctrl-C or a crash loses nothing."""
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

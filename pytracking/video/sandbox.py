@@ -4,8 +4,6 @@ Memory and descriptors are limited on every system with ``resource``. On Linux a
 access, starting programs, access to other processes, writing files, and changes of owner, permissions or attributes.
 Elsewhere the only protection is FFmpeg's protocol whitelist.
 """
-from __future__ import annotations
-
 import ctypes
 import errno
 import platform

@@ -1,6 +1,4 @@
 """The tracking loop over a video."""
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,6 +1,4 @@
 """Runs one sequence of one experiment in a worker, through TraX or in process."""
-from __future__ import annotations
-
 import os
 import traceback
 from collections.abc import Callable

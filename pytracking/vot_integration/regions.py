@@ -1,6 +1,4 @@
 """Converts the regions of VOT's annotations to boxes, and rounds numbers as the TraX protocol does."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,6 +1,4 @@
 """Computes the paper's VOT measures (A, R, R_S, EAO, real-time EAO) of a workspace, with the toolkit's own analyses."""
-from __future__ import annotations
-
 import json
 import math
 import warnings

@@ -1,6 +1,4 @@
 """Runs a workspace's experiments: through TraX, like the toolkit, or with the trackers in worker processes."""
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -5,8 +5,6 @@ Three layouts are accepted: VOT (``<s>/groundtruth.txt``, images in ``<s>/color`
 an origin is given (see :mod:`ltr.sequence_files`). Images are linked, or converted if the toolkit cannot read their
 format.
 """
-from __future__ import annotations
-
 import math
 import os
 import shutil

@@ -4,8 +4,6 @@ One process serves any number of initialisations. Protocol messages go to standa
 by line: it misses a message that shares a line with other text. Therefore the tracker's own output goes to standard
 error (which the toolkit keeps as the tracker's log), and an unfinished line is ended before each message.
 """
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import io

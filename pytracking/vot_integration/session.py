@@ -1,6 +1,4 @@
 """Runs one tracker through many initialisations; shared by the TraX server and the in-process runner."""
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import itertools

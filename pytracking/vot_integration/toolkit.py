@@ -1,6 +1,4 @@
 """Checks that the official toolkit is installed in a version that works."""
-from __future__ import annotations
-
 import importlib
 from importlib import metadata
 

@@ -1,6 +1,4 @@
 """Creates workspaces of the official toolkit: configuration, trackers and sequences."""
-from __future__ import annotations
-
 import configparser
 import io
 import os

@@ -1,6 +1,4 @@
 """The server: page, videos, frames and downloads over HTTP, and a websocket for tracking."""
-from __future__ import annotations
-
 import contextlib
 import secrets
 import tempfile

@@ -1,6 +1,4 @@
 """Asks for the first box in a browser, for machines without a screen."""
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,6 +1,4 @@
 """Frames sent by a page's camera."""
-from __future__ import annotations
-
 import queue
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,6 +1,4 @@
 """The trackers that the page offers: recommended ones first, and for each whether it can run here."""
-from __future__ import annotations
-
 import threading
 import warnings
 from dataclasses import fields

@@ -1,6 +1,4 @@
 """The websocket of a page: passes messages between the page and its tracking session."""
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Callable

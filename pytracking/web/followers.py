@@ -1,6 +1,4 @@
 """Manages one tracker's targets in a run: which are tracked, and from which frame."""
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,6 +1,4 @@
 """Keeps a run's frames on disk, so that they can be viewed again and memory does not grow with the video."""
-from __future__ import annotations
-
 import bisect
 import threading
 from array import array

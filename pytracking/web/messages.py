@@ -1,6 +1,4 @@
 """The messages that the page may send on the websocket; all others are refused with an explanation."""
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

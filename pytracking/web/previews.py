@@ -1,6 +1,4 @@
 """Single frames of videos outside a run: thumbnails, the film strip, and choosing the frame to start at."""
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,6 +1,4 @@
 """Runs to view again and download: boxes as CSV, JSON and MOT, and the video with the boxes drawn in."""
-from __future__ import annotations
-
 import csv
 import io
 import json

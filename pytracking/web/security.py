@@ -1,6 +1,4 @@
 """Access control: checks host, origin and token of every request, and sets the security headers of every answer."""
-from __future__ import annotations
-
 import hmac
 import re
 from collections.abc import Iterable

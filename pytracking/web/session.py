@@ -1,6 +1,4 @@
 """A tracking session: a thread that tracks one video for one page, controlled by the page."""
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

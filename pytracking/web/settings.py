@@ -1,6 +1,4 @@
 """Settings and limits of the server."""
-from __future__ import annotations
-
 import ipaddress
 import secrets
 import socket

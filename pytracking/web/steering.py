@@ -1,6 +1,4 @@
 """The page's control of a running session, shared between the page's thread and the tracking thread."""
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

@@ -1,6 +1,4 @@
 """Stores uploaded files within quotas per server and per client, leaving some disk space free."""
-from __future__ import annotations
-
 import asyncio
 import secrets
 import shutil

@@ -1,6 +1,4 @@
 """The checks of ``pytracking doctor``, each by a real operation."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

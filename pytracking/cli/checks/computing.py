@@ -1,6 +1,4 @@
 """Checks threads, engine and accelerators."""
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
 """Checks folders, free space, video codecs and the browser."""
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

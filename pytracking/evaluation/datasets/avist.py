@@ -1,6 +1,4 @@
 """AVisT: 120 videos with poor visibility; the sequence names are read from its folder."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytracking.evaluation.datasets import base

@@ -3,8 +3,6 @@
 The lists in ``lists/`` name the sequences of each benchmark. Frames are found by listing the benchmark's own folders,
 so zero padding and image format need not be known.
 """
-from __future__ import annotations
-
 import csv
 import os
 import re

@@ -2,8 +2,6 @@
 
 ``digests.json`` holds the SHA-256 of each sequence's pixels and boxes; a rendering that differs is refused.
 """
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

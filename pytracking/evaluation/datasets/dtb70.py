@@ -1,6 +1,4 @@
 """DTB70: 70 videos from drones."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytracking.evaluation.datasets import base

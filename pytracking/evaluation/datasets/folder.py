@@ -3,8 +3,6 @@
 Boxes are taken as written; with ``folder:PATH?origin=1``, pixels are counted from 1 (see :mod:`ltr.sequence_files`).
 A row of NaN means that the target is absent. The folder of a single sequence works, too.
 """
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

@@ -1,6 +1,4 @@
 """GOT-10k: the test and validation sets, and the part of the training set that was used to validate DiMP."""
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

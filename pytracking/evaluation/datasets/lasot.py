@@ -1,6 +1,4 @@
 """LaSOT's test set, 280 videos of 2500 frames on average, and its extension's 150 videos of 15 other classes."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytracking.evaluation.datasets import base

@@ -1,6 +1,4 @@
 """Need for Speed at 30 frames per second: 100 videos."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytracking.evaluation.datasets import base

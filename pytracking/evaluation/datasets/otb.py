@@ -2,8 +2,6 @@
 
 Boxes are used as published (1-based), as in pytracking, whose published results are relative to these boxes.
 """
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytracking.evaluation.datasets import base

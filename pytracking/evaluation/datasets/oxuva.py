@@ -1,6 +1,4 @@
 """OxUvA: long videos with a label about every 30 frames; labels may say that the target is absent."""
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from pathlib import Path

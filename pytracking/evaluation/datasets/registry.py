@@ -4,8 +4,6 @@ A loader module has ``load(root: Path | None, variant: str | None) -> SequenceLi
 follow the name: ``folder:PATH?origin=1`` (annotations count pixels from 1), ``otb?missing=skip`` (use the available
 sequences of an incomplete download).
 """
-from __future__ import annotations
-
 import importlib
 import os
 import re

@@ -1,6 +1,4 @@
 """TLP (Track Long and Prosper): 50 videos with 676 thousand frames in total."""
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

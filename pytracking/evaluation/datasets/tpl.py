@@ -1,6 +1,4 @@
 """Temple Color 128: 129 targets."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytracking.evaluation.datasets import base

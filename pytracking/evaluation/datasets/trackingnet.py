@@ -1,6 +1,4 @@
 """TrackingNet's test set: 511 clips with only the first box public."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytracking.evaluation.datasets import base

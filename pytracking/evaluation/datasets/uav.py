@@ -1,6 +1,4 @@
 """UAV123 (123 clips of 91 videos), and its version at 10 frames per second."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from pytracking.evaluation.datasets import base

@@ -2,8 +2,6 @@
 
 The VOT measures come from the VOT toolkit, which resets the tracker: see ``pytracking vot``.
 """
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

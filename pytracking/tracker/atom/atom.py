@@ -1,6 +1,4 @@
 """ATOM: the DiMP tracker with a classifier that is learnt online from scratch."""
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,6 +1,4 @@
 """Conjugate gradients for ``A d = b`` with a positive definite A given as a function, for few iterations."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

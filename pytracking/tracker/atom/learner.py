@@ -1,6 +1,4 @@
 """ATOM's learners: Gauss-Newton for filter and projection on the first frame, conjugate gradients for later filters."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

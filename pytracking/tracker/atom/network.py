@@ -1,6 +1,4 @@
 """Loading ATOM's network, from its own checkpoint or from another network's."""
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

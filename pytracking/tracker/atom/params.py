@@ -1,6 +1,4 @@
 """ATOM's parameters: DiMP's, and those of its classifier, which is learnt online from scratch."""
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal
 

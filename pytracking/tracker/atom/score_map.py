@@ -1,6 +1,4 @@
 """ATOM's score map: the scores interpolated to the resolution of the patch."""
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

@@ -1,6 +1,4 @@
 """Always returns the first box: a trivial baseline and the simplest complete tracker."""
-from __future__ import annotations
-
 import time
 
 from pytracking.tracker.base import BaseTracker

@@ -4,8 +4,6 @@ The backbone was exported for search patches, but the first frame needs a smalle
 prevent that. They are edited in the serialised model (protocol buffers), without a package for ONNX: each number is
 replaced by a symbolic name of the same length in bytes, so nothing else has to change.
 """
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ltr.errors import UserError

@@ -1,6 +1,4 @@
 """NanoTrack v3: compares a template from the first frame with a search patch; each cell predicts a score and a box."""
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

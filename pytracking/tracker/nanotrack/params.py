@@ -1,6 +1,4 @@
 """Parameters of NanoTrack."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pytracking.tracker.base import TrackerParams

@@ -1,6 +1,4 @@
 """Parameters of OpenCV's trackers."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pytracking.tracker.base import TrackerParams

@@ -1,6 +1,4 @@
 """Returns the annotation, so a correct evaluation gives it the score 1. For tests only."""
-from __future__ import annotations
-
 import numpy as np
 
 from pytracking.tracker.base import BaseTracker

@@ -1,6 +1,4 @@
 """Parameters of RLS-ATOM: ATOM's, and those of recursive least squares."""
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from pytracking.tracker.atom.params import AtomClassifier

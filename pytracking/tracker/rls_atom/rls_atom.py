@@ -1,6 +1,4 @@
 """RLS-ATOM: ATOM with RLS-DiMP's learner."""
-from __future__ import annotations
-
 from pytracking.tracker.atom.atom import AtomTracker
 from pytracking.tracker.dimp.learner import OnlineLearner
 from pytracking.tracker.rls_atom.params import RLSAtomParams

@@ -15,8 +15,6 @@ conjugate gradient steps from the current filter towards the solution of
 
     w (a M_0 + (1 - a) M + lambda I) = a Z_0 + (1 - a) Z.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -6,8 +6,6 @@ the paper's ``gamma_jk`` (Eq. costfunctionLSATOM3, where ``sqrt(gamma_jk)`` weig
 the virtual input of Eq. mean3 sums ``v_jk x_jk`` over all N samples and all M positions. The paper's loss is linear in
 the filter: it omits DiMP's score activation, whose derivative is below one away from the target.
 """
-from __future__ import annotations
-
 import math
 import warnings
 from abc import ABC, abstractmethod

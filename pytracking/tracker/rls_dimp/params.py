@@ -1,6 +1,4 @@
 """Parameters of RLS-DiMP: DiMP's, and those of recursive least squares."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -1,6 +1,4 @@
 """RLS-DiMP: DiMP with another online learner."""
-from __future__ import annotations
-
 import torch
 
 from ltr.errors import UserError
