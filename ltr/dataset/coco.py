@@ -11,9 +11,7 @@ from ltr.dataset.stills import MINIMUM_SIDE, StillObject, Stills, is_usable
 class CocoStills(Stills):
     """All annotated objects except small ones and crowds; with `strict`, only mostly visible ones that suit a crop."""
 
-    def __init__(
-        self, root: Path, split: str = "train2017", minimum_side: float = MINIMUM_SIDE, strict: bool = False
-    ) -> None:
+    def __init__(self, root: Path, split: str = "train2017", strict: bool = False) -> None:
         path = Path(root) / "annotations" / f"instances_{split}.json"
         if not path.is_file():
             raise DatasetNotFoundError(f"{path} is missing: give the folder that contains COCO's `annotations`")
@@ -24,7 +22,7 @@ class CocoStills(Stills):
         objects = []
         for annotation in content["annotations"]:
             image, box = images[annotation["image_id"]], annotation["bbox"]
-            if annotation.get("iscrowd") or min(box[2:]) < minimum_side:
+            if annotation.get("iscrowd") or min(box[2:]) < MINIMUM_SIDE:
                 continue
             if strict and not _is_whole(annotation, image, folder):
                 continue

@@ -9,21 +9,17 @@ FULLY_VISIBLE = 8  # cover labels give the visible part of the target in eighths
 
 
 class Got10k(CachedTracks):
-    """All training sequences, or those named in `sequences`."""
+    """The sequences of ``list.txt``, or all if there is no such file."""
 
     name = "got10k"
 
-    def __init__(self, root: Path, sequences: list[str] | None = None) -> None:
+    def __init__(self, root: Path) -> None:
         self.folder = Path(root) / "train"
-        if sequences is None:
-            listing = self.folder / "list.txt"
-            if listing.is_file():
-                sequences = listing.read_text().split()
-            else:
-                sequences = sorted(p.name for p in self.folder.glob("GOT-10k_Train_*"))
-        if not sequences:
+        listing = self.folder / "list.txt"
+        found = (path.name for path in self.folder.glob("GOT-10k_Train_*"))
+        super().__init__(listing.read_text().split() if listing.is_file() else sorted(found))
+        if not self.videos:
             raise DatasetNotFoundError(f"no GOT-10k_Train_* in {self.folder}: name the folder that contains `train`")
-        super().__init__(sequences)
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
         folder = self.folder / self.videos[index]

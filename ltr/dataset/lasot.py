@@ -7,23 +7,21 @@ from ltr.dataset.base import CachedTracks, DatasetNotFoundError, Track, read_rgb
 
 
 class Lasot(CachedTracks):
-    """The sequences named in `sequences`, or in LaSOT's file ``training_set.txt``, which must be copied to the root."""
+    """The sequences named in LaSOT's file ``training_set.txt``, which must be copied to the root."""
 
     name = "lasot"
 
-    def __init__(self, root: Path, sequences: list[str] | None = None) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = Path(root)
-        if sequences is None:
-            listing = self.root / "training_set.txt"
-            if not listing.is_file():
-                raise DatasetNotFoundError(
-                    f"{listing} is missing: copy it there from LaSOT's evaluation toolkit, which keeps the 280 test "
-                    "sequences out of training"
-                )
-            sequences = listing.read_text().split()
-        if not sequences:
-            raise DatasetNotFoundError(f"the list of LaSOT sequences for {self.root} is empty")
-        super().__init__(sequences)
+        listing = self.root / "training_set.txt"
+        if not listing.is_file():
+            raise DatasetNotFoundError(
+                f"{listing} is missing: copy it there from LaSOT's evaluation toolkit, which keeps the 280 test "
+                "sequences out of training"
+            )
+        super().__init__(listing.read_text().split())
+        if not self.videos:
+            raise DatasetNotFoundError(f"the list of LaSOT sequences {listing} is empty")
 
     def frames(self, index: int, frame_ids: list[int]) -> list[np.ndarray]:
         return [read_rgb(self._folder(index) / "img" / f"{t + 1:08d}.jpg") for t in frame_ids]

@@ -3,7 +3,6 @@
 A bank is a folder with ``sprites/*.png`` (RGBA) and ``photos/*.jpg``, made by ``python -m ltr.dataset.collect_sprites``
 from freely licensed packages. Without a folder, the bank draws random shapes, which is enough for tests and smoke runs.
 """
-from collections.abc import Sequence
 from pathlib import Path
 
 import cv2
@@ -16,23 +15,19 @@ PHOTO_SIDE = 960  # pixels: longest side of a stored photograph
 
 
 class SpriteBank:
-    """Serves random sprites and photographs; files are kept encoded in memory and decoded on request.
+    """Serves random sprites and photographs; files are kept encoded in memory and decoded on request."""
 
-    `extra_photos` (for instance frames of real training sequences) join the bank's own photographs as backgrounds.
-    """
-
-    def __init__(self, folder: Path | None = None, extra_photos: Sequence[Path] = ()) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
         self._sprites: list[list[bytes]] = []  # one list per kind of sprite; kinds are drawn equally often
-        self._photos = [path.read_bytes() for path in extra_photos]
+        self._photos: list[bytes] = []
         if folder is not None:
             kinds: dict[str, list[bytes]] = {}
             for path in sorted((folder / "sprites").glob("*.png")):
                 kinds.setdefault(path.name.split("_")[0], []).append(path.read_bytes())
             self._sprites = list(kinds.values())
-            own_photos = [path.read_bytes() for path in sorted((folder / "photos").glob("*.jpg"))]
-            self._photos = own_photos + self._photos
-            if not self._sprites or not own_photos:
+            self._photos = [path.read_bytes() for path in sorted((folder / "photos").glob("*.jpg"))]
+            if not self._sprites or not self._photos:
                 raise DatasetNotFoundError(
                     f"{folder} holds no sprites/*.png or no photos/*.jpg: make it with "
                     f"`python -m ltr.dataset.collect_sprites {folder}`"

@@ -15,6 +15,7 @@ from ltr.dataset.base import DatasetNotFoundError, Track, VideoDataset, read_rgb
 MINIMUM_SIDE = 20.0  # pixels
 AREA_RANGE = (0.001, 0.3)  # fraction of the image
 MAXIMUM_ASPECT = 6.0
+PART_RANGE = (0.35, 0.75)  # width and height of a part as a fraction of the object's
 
 
 def is_usable(box: np.ndarray, width: int, height: int, minimum_side: float = MINIMUM_SIDE) -> bool:
@@ -122,20 +123,13 @@ class CubStills(Stills):
 
 
 class StillParts(VideoDataset):
-    """A random part of each object as the target, so that a network learns to fit the marked region, not whole objects.
-
-    Args:
-        stills: source of objects.
-        share: range of the part's width and height as a fraction of the object's.
-    """
+    """A random part of each object as the target; so a network learns to fit the marked region, not whole objects."""
 
     is_video = False
 
-    def __init__(self, stills: Stills, share: tuple[float, float] = (0.35, 0.75)) -> None:
-        self.stills, self.share = stills, share
-        self.name = f"parts of {stills.name}"
-        large = stills.boxes[:, 2:].min(1) * share[0] >= MINIMUM_SIDE
-        self.indices = np.flatnonzero(large)
+    def __init__(self, stills: Stills) -> None:
+        self.stills, self.name = stills, f"parts of {stills.name}"
+        self.indices = np.flatnonzero(stills.boxes[:, 2:].min(1) * PART_RANGE[0] >= MINIMUM_SIDE)
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -143,7 +137,7 @@ class StillParts(VideoDataset):
     def track(self, index: int) -> Track:
         box = self.stills.boxes[self.indices[index]]
         rng = np.random.default_rng([7, int(self.indices[index])])
-        size = box[2:] * rng.uniform(*self.share, 2)
+        size = box[2:] * rng.uniform(*PART_RANGE, 2)
         corner = box[:2] + (box[2:] - size) * rng.random(2)
         return Track(np.concatenate([corner, size])[None].astype(np.float32), np.ones(1, bool))
 

@@ -132,7 +132,6 @@ class Tracker:
         *,
         debug: int | None = None,
         tracker: Any = None,
-        overrides: dict[str, Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> SequenceOutput:
         """Tracks one sequence and returns the output; writes nothing.
@@ -140,9 +139,8 @@ class Tracker:
         Pass a ``tracker`` from :meth:`create_tracker` to reuse its loaded network. ``progress`` is called with the
         number of frames done.
         """
-        if debug is not None:
-            overrides = {**(overrides or {}), "debug": int(debug)}
-        tracker = self.create_tracker(overrides) if tracker is None else tracker
+        if tracker is None:
+            tracker = self.create_tracker(None if debug is None else {"debug": int(debug)})
         return track_sequence(tracker, sequence, seed=seed_for(self.run_id, sequence.name), progress=progress)
 
 

@@ -1,2 +1,2 @@
 """Upstream pytracking's path to :mod:`pytracking.compat.tensorlist` and its companions."""
-from pytracking.compat.tensorlist import TensorList  # noqa: F401
+from pytracking.compat.tensorlist import TensorList

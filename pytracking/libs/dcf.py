@@ -1,9 +1,2 @@
 """Upstream pytracking's path to :mod:`pytracking.compat.dcf`."""
-from pytracking.compat.dcf import (  # noqa: F401
-    gauss_spatial,
-    hann1d,
-    hann2d,
-    hann2d_clipped,
-    label_function_spatial,
-    max2d,
-)
+from pytracking.compat.dcf import gauss_spatial, hann1d, hann2d, hann2d_clipped, label_function_spatial, max2d

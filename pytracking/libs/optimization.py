@@ -1,7 +1,2 @@
 """Upstream pytracking's path to :mod:`pytracking.compat.optimization`."""
-from pytracking.compat.optimization import (  # noqa: F401
-    ConjugateGradient,
-    GaussNewtonCG,
-    GradientDescentL2,
-    L2Problem,
-)
+from pytracking.compat.optimization import ConjugateGradient, GaussNewtonCG, GradientDescentL2, L2Problem

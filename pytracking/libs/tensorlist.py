@@ -1,2 +1,2 @@
 """Upstream pytracking's path to :mod:`pytracking.compat.tensorlist`."""
-from pytracking.compat.tensorlist import TensorList, tensor_operation  # noqa: F401
+from pytracking.compat.tensorlist import TensorList, tensor_operation

@@ -140,10 +140,6 @@ class BaseTracker:
         """
         raise NotImplementedError
 
-    def predicts_segmentation_mask(self) -> bool:
-        """Whether outputs include masks, as those of some trackers written for pytracking do."""
-        return False
-
     def settle(self) -> None:
         """Waits for the tracker's background work and raises its errors."""
         return

@@ -5,13 +5,7 @@ from ltr.errors import UserError
 from pytracking.tracker.dimp.dimp import DimpTracker
 from pytracking.tracker.dimp.learner import MovingAverageLearner, OnlineLearner
 from pytracking.tracker.rls_dimp.exact_learner import ExactLearner
-from pytracking.tracker.rls_dimp.learner import (
-    BlockInput,
-    ReleasedVirtualInput,
-    RLSLearner,
-    SampledBlock,
-    VirtualInput,
-)
+from pytracking.tracker.rls_dimp.learner import BlockInput, ReleasedVirtualInput, RLSLearner, SampledBlock, VirtualInput
 from pytracking.tracker.rls_dimp.params import RLSDimpParams
 
 
