@@ -1,9 +1,14 @@
-"""Errors that a user can fix, and how command lines report them. Used by every package except ``rls_ext``."""
+"""Errors that a user can fix, and how command lines report them and end. Used by every package except ``rls_ext``."""
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 
-from ltr.signals import raising_on_signals
+# Windows has no SIGHUP.
+TERMINATING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class UserError(ValueError):
@@ -46,3 +51,29 @@ def _run_reporting_errors(run: Callable[[], int | None], debug: bool) -> int:
             raise
         print(f"error: {error}", file=sys.stderr)
         return 2
+
+
+@contextmanager
+def raising_on_signals() -> Iterator[list[int]]:
+    """In this context SIGTERM and SIGHUP raise ``KeyboardInterrupt`` once; the yielded list then holds the signal.
+
+    So temporary files are removed and results kept. Ignored signals (SIGHUP under ``nohup``) and those handled already
+    are left alone. Outside the main thread, where Python cannot set handlers, nothing changes.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        for each in changed:
+            signal.signal(each, signal.SIG_IGN)  # a second signal must not interrupt the clean-up
+        raise KeyboardInterrupt
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    changed = [each for each in TERMINATING if in_main_thread and signal.getsignal(each) is signal.SIG_DFL]
+    for each in changed:
+        signal.signal(each, interrupt)
+    try:
+        yield received
+    finally:
+        for each in changed:
+            signal.signal(each, signal.SIG_DFL)

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import cv2
 import torch
+from torch import nn
 
+from ltr.checkpoint import read_checkpoint, save_checkpoint
 from ltr.errors import UserError, exit_code
 from ltr.files import remove_stale_temporaries
 from ltr.trainers import distributed
-from ltr.trainers.export import export_network, load_initial
-from ltr.trainers.plan import RunOptions
+from ltr.trainers.plan import RunOptions, TrainingPlan
 from ltr.trainers.trainer import Trainer
 
 SETTINGS = Path(__file__).parent / "train_settings"
@@ -62,6 +63,25 @@ def train(
         distributed.stop()
 
 
+def export_network(path: Path, plan: TrainingPlan, trainer: Trainer) -> None:
+    """Writes the network's weights in half precision, for trackers, with the constructor and the plan's metadata."""
+    network = plan.actor.network
+    unstored = tuple(getattr(network, "unstored_prefixes", ()))  # such as the branches of MDNet's training domains
+    state = {name: value for name, value in network.state_dict().items() if not name.startswith(unstored)}
+    metadata = {**plan.metadata, "epochs_trained": trainer.epoch, "seed": trainer.options.seed}
+    save_checkpoint(path, state, plan.constructor, metadata, half=True)
+
+
+def load_initial(network: nn.Module, path: Path) -> None:
+    """Loads an exported network's weights into one with the same structure; a UserError if they do not match."""
+    stored = read_checkpoint(path).net
+    wanted = network.state_dict()
+    different = [n for n in wanted if n not in stored or stored[n].shape != wanted[n].shape]
+    if different:
+        raise UserError(f"{path} does not fit this network: {different[0]!r} is missing or has another shape")
+    network.load_state_dict({name: stored[name].to(wanted[name].dtype) for name in wanted})
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of a training run to the parser of any command that starts one."""
     parser.add_argument("family", help="folder of train_settings: dimp or mdnet")
@@ -82,9 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     workspace = args.workspace or Path("training") / args.family / args.setting
     names = ("seed", "smoke", "device", "workers", "amp", "threads", "epochs")
-    options = RunOptions(
-        workspace=workspace, cache_folder=args.cache, **{name: getattr(args, name) for name in names}
-    )
+    options = RunOptions(workspace=workspace, cache_folder=args.cache, **{name: getattr(args, name) for name in names})
     path = train(args.family, args.setting, options, init=args.init, export_only=args.export)
     print(f"wrote {path}")
     return 0

@@ -107,7 +107,7 @@ def test_pytrackings_places_only_import():
         assert all(isinstance(node, (ast.Expr, ast.ImportFrom)) for node in tree.body), module
 
 
-LIGHT = ["ltr", "ltr.errors", "ltr.signals", "ltr.overlap", "ltr.admin", "ltr.sequence_files", "ltr.admin.environment"]
+LIGHT = ["ltr", "ltr.errors", "ltr.overlap", "ltr.admin", "ltr.sequence_files", "ltr.admin.environment"]
 
 
 @pytest.mark.parametrize("module", LIGHT)

@@ -129,11 +129,6 @@ def cut_windows(features: dict[str, Tensor], boxes: Tensor, side: int) -> tuple[
     first = (centre - cells / 2).round().long().clamp(0, limit)  # (B, 2) x, y
     windows = {}
     for name, ratio in (("layer2", 2), ("layer3", 1)):
-        length = cells * ratio
-        windows[name] = torch.stack(
-            [
-                image[:, y * ratio : y * ratio + length, x * ratio : x * ratio + length]
-                for image, (x, y) in zip(features[name], first.tolist(), strict=True)
-            ]
-        )
+        length, pairs = cells * ratio, zip(features[name], (first * ratio).tolist(), strict=True)
+        windows[name] = torch.stack([image[:, y : y + length, x : x + length] for image, (x, y) in pairs])
     return windows, torch.cat([boxes[:, :2] - 16 * first, boxes[:, 2:]], dim=1)

@@ -38,17 +38,11 @@ class Poses:
     @classmethod
     def random(cls, rng: np.random.Generator, frames: int, frame_size: tuple[int, int], size: float) -> Poses:
         """Draws a motion; speed, growth and rotation range from almost none to jumps across the frame."""
-        width, height = frame_size
         speed = rng.choice([0.3, 1.0, 2.5], p=[0.3, 0.45, 0.25]) * size
         memory = rng.choice([0.5, 0.9, 0.97])
         margin = 0.35 * size
-        centre = np.stack(
-            [
-                folded(rng.uniform(0, side) + smooth_path(rng, frames, speed, memory), margin, side - margin)
-                for side in (width, height)
-            ],
-            axis=1,
-        )
+        paths = [(rng.uniform(0, side) + smooth_path(rng, frames, speed, memory), side) for side in frame_size]
+        centre = np.stack([folded(path, margin, side - margin) for path, side in paths], axis=1)
         growth = np.exp(smooth_path(rng, frames, rng.uniform(0, 0.35), 0.95))
         turning = rng.choice([0.0, 0.1, 0.6], p=[0.3, 0.45, 0.25])
         return cls(

@@ -68,19 +68,15 @@ class OnnxClimb:
     def __call__(
         self, maps: Sequence[np.ndarray], windows: Sequence[Window], place: np.ndarray, ascent: Ascent
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        inputs = {f"{level}_map": fmap for level, fmap in zip(LEVEL_NAMES, maps, strict=True)}
-        place, values, extremes = self._session.run_arrays(
-            {
-                "place": place,
-                "lengths": ascent.lengths.astype(np.float32),
-                "decay": np.array(ascent.decay, np.float32),
-                "iterations": np.array(ascent.iterations),
-                **inputs,
-                **space_matrices(ascent.space),
-                **window_inputs(tuple(windows)),
-            },
-            len(place),
-        )
+        inputs = {
+            "place": place,
+            "lengths": ascent.lengths.astype(np.float32),
+            "decay": np.array(ascent.decay, np.float32),
+            "iterations": np.array(ascent.iterations),
+            **{f"{level}_map": fmap for level, fmap in zip(LEVEL_NAMES, maps, strict=True)},
+        }
+        inputs |= space_matrices(ascent.space) | window_inputs(tuple(windows))
+        place, values, extremes = self._session.run_arrays(inputs, len(place))
         return place, values[:, 0], extremes.max(axis=0)
 
 

@@ -68,13 +68,8 @@ def _show(name: str, description: str, facts: str, users: dict[str, list[str]], 
 def _facts(entry: KnownWeights, found: Path | None) -> str:
     size = found.stat().st_size if found else entry.size
     digest = entry.sha256 or entry.tested
-    return "; ".join(
-        (
-            f"{size / 1e6:.1f} MB" if size else "size not published",
-            f"licence: {entry.licence}",
-            f"sha256 {digest[:16]}…" if digest else "hash not published",
-        )
-    )
+    bytes_text = f"{size / 1e6:.1f} MB" if size else "size not published"
+    return f"{bytes_text}; licence: {entry.licence}; " + (f"sha256 {digest[:16]}…" if digest else "hash not published")
 
 
 def users_of_networks() -> dict[str, list[str]]:

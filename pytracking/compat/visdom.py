@@ -2,15 +2,11 @@
 from typing import Any
 
 from ltr.errors import UserError
-
-MESSAGE = (
-    "Visdom is not used here. --debug writes a tracker's views to files, and `pytracking serve` shows boxes, score "
-    "maps and the learner's numbers in the browser while a video is tracked"
-)
+from pytracking.cli.tracker_options import VISDOM
 
 
 class Visdom:
     """Raises a UserError that names the alternatives."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        raise UserError(MESSAGE)
+        raise UserError(VISDOM)

@@ -119,12 +119,9 @@ def _from_config_file(path: Path) -> dict[str, str]:
 
 
 def _from_variables() -> dict[str, str]:
-    values = {}
-    for name, value in os.environ.items():
-        key = name[len(VARIABLE_PREFIX) :].lower()
-        if name.startswith(VARIABLE_PREFIX) and value and _is_ours(key, f"environment variable {name}"):
-            values[key] = value
-    return values
+    names = [name for name, value in os.environ.items() if name.startswith(VARIABLE_PREFIX) and value]
+    keys = {name: name.removeprefix(VARIABLE_PREFIX).lower() for name in names}
+    return {key: os.environ[name] for name, key in keys.items() if _is_ours(key, f"environment variable {name}")}
 
 
 def _is_ours(key: str, source: str) -> bool:

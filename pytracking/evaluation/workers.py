@@ -4,8 +4,6 @@ Each worker has its own pipe. If the runner dies, even by ``kill -9``, the worke
 exits. If a worker dies, the runner sees its pipe close, counts its sequence as failed and starts another worker. The
 run only ends early if no worker can start at all.
 """
-from __future__ import annotations
-
 import multiprocessing
 import pickle
 import signal
@@ -13,6 +11,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 
@@ -77,7 +76,7 @@ class _Worker:
     task: Task | None = None
 
 
-class WorkerPool:
+class WorkerPool(AbstractContextManager):
     """A fixed number of workers; use as a context manager, which stops them all within seconds.
 
     Args:
@@ -90,9 +89,6 @@ class WorkerPool:
         self._runner_class = runner_class
         self._any_ready = False
         self._workers = [self._start() for _ in range(workers)]
-
-    def __enter__(self) -> WorkerPool:
-        return self
 
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:

@@ -3,8 +3,6 @@
 This process never parses a byte of the file. If the file crashes, blocks or takes over the decoder, the result is a
 :class:`VideoError`.
 """
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
@@ -124,14 +122,11 @@ class LimitedSource(FrameSource):
         self._decoder.close()
 
 
-class PictureDecoder(DecoderProcess):
+class PictureDecoder(DecoderProcess, contextlib.AbstractContextManager):
     """Decodes single JPEGs; use as a context manager."""
 
     def __init__(self, limits: DecoderLimits) -> None:
         super().__init__(limits, "camera")
-
-    def __enter__(self) -> PictureDecoder:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -1,9 +1,8 @@
 """Reads frames one at a time, in constant memory, from a video, a folder, a stream or a camera."""
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,15 +23,12 @@ class VideoError(UserError, OSError):
     """A source that cannot be opened or read further; the message names the file and the frame."""
 
 
-class FrameSource:
+class FrameSource(AbstractContextManager):
     """An iterator over RGB uint8 frames (h, w, 3); use as a context manager."""
 
     name: str  # base name of result files
     fps: float  # of the recording
     length: int | None  # number of frames; None if unknown (stream, camera)
-
-    def __enter__(self) -> FrameSource:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

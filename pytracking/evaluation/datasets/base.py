@@ -165,9 +165,7 @@ def read_regions(path: Path, origin: int = 0) -> list[tuple[float, ...]]:
     try:
         for number, row in numbered_rows(path.read_bytes(), path):
             if len(row) != 4 and (len(row) < 6 or len(row) % 2):
-                raise NumberFileError(
-                    f"{path}, line {number}: {len(row)} numbers, expected x, y, w, h or corners x, y"
-                )
+                raise NumberFileError(f"{path}, line {number}: {len(row)} numbers, expected x, y, w, h or corners x, y")
             regions.append(tuple(move_to_zero(row, origin).tolist()))
     except NumberFileError as error:
         raise SequenceError(str(error)) from None
