@@ -74,8 +74,7 @@ class VotTaskRunner:
                 continue
             task.hang_log.parent.mkdir(parents=True, exist_ok=True)
             with open(task.hang_log, "w", encoding="utf-8") as log:
-                tracker.repetitions = missing
-                tracker.watch(task.timeout, log)
+                tracker.repetitions, tracker.timeout, tracker.log = missing, task.timeout, log
                 experiment.execute(tracker, sequence, force=task.force, callback=callback)
             task.hang_log.unlink()
 

@@ -29,33 +29,20 @@ class InProcessTracker(Tracker):
     """
 
     def __init__(
-        self,
-        identifier: str,
-        tracker: BaseTracker,
-        *,
-        label: str | None = None,
-        version: str | None = None,
+        self, identifier: str, tracker: BaseTracker, *, label: str | None = None, version: str | None = None,
         clock: Clock = time.perf_counter,
     ) -> None:
         super().__init__(_identifier=identifier, _source=".", command="", label=label, version=version)
         self._base_tracker = tracker
         self._clock = clock
-        self._timeout: float | None = None
-        self._log: TextIO | None = None
+        self.timeout: float | None = None  # seconds; a longer call writes its stack to `log` and ends the process
+        self.log: TextIO | None = None
         self.repetitions: Sequence[int] = ()  # to compute on the next sequence, see SeedSchedule
-
-    def watch(self, timeout: float | None, log: TextIO) -> None:
-        """From now on, a call that takes longer than ``timeout`` writes its stack to ``log`` and ends the process."""
-        self._timeout, self._log = timeout, log
 
     def runtime(self, log: bool = False) -> InProcessRuntime:
         """Creates a runtime for one sequence; ``log`` is ignored."""
         session = VotSession(
-            self._base_tracker,
-            repetitions=self.repetitions,
-            timeout=self._timeout,
-            give_up=True,
-            log=self._log,
+            self._base_tracker, repetitions=self.repetitions, timeout=self.timeout, give_up=True, log=self.log
         )
         return InProcessRuntime(self, session, self._clock)
 

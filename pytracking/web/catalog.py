@@ -2,7 +2,7 @@
 import threading
 import warnings
 from dataclasses import fields
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
 from ltr.errors import UserError
@@ -29,11 +29,11 @@ class Catalog:
 
     def __init__(self, settings: WebSettings) -> None:
         self._settings = settings
-        self._names = lru_cache(maxsize=1)(self._find_names)
         self._reasons: dict[str, str | None] = {}
         self._lock = threading.Lock()  # catch_warnings is not thread-safe
 
-    def _find_names(self) -> tuple[str, ...]:
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
         names = self._settings.trackers or [
             f"{name}/{parameter}"
             for name in tracker_names()
@@ -45,12 +45,12 @@ class Catalog:
 
     def public(self) -> dict:
         """Describes the trackers to the page."""
-        offers = [self._offer(name) for name in self._names()]
+        offers = [self._offer(name) for name in self._names]
         return {"trackers": offers, "default": self._settings.default_tracker}
 
     def problem(self, name: str) -> str | None:
         """Returns why a tracker cannot be used; None if it can."""
-        if name not in self._names():
+        if name not in self._names:
             return f"there is no tracker '{name}'"
         reason = self._offer(name)["reason"]
         return None if reason is None else f"{name} cannot run here: {reason}"

@@ -93,7 +93,7 @@ def test_inputs_that_are_not_finite_do_not_change_p() -> None:
 def test_p_is_reset_when_forgetting_overflows() -> None:
     problem, filters = random_problem(3)
     learner = rls(0.05, 0.1)
-    learner.beta, learner.dtype = 0.5, torch.float32
+    learner.p_options |= {"beta": 0.5, "dtype": torch.float32}
     learner.start(filters.float(), torch.Generator())
     scores = problem.scores(filters)
     with pytest.warns(RuntimeWarning, match="was reset"):

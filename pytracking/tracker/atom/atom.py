@@ -5,13 +5,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ltr.checkpoint import load_network
+from ltr.errors import UserError
 from ltr.models.bbreg.atom import ATOMNet
+from ltr.models.inference import prepare_for_inference
 from ltr.models.target_classifier.filtering import apply_filter
 from ltr.models.target_classifier.objective import centre_distance, gaussian
+from ltr.models.tracking.backbone_and_box_head import BackboneAndBoxHead
 from pytracking.features.crop import sample_patch
 from pytracking.features.windows import hann2d
 from pytracking.tracker.atom.learner import ConjugateGradientLearner, learn_jointly
-from pytracking.tracker.atom.network import load_atom_network
 from pytracking.tracker.atom.objective import AtomObjective, JointObjective, project
 from pytracking.tracker.atom.params import AtomParams
 from pytracking.tracker.atom.score_map import interpolate
@@ -20,6 +23,7 @@ from pytracking.tracker.dimp.first_frame import FirstFrameSamples, sample_first_
 from pytracking.tracker.dimp.geometry import PatchFrame
 from pytracking.tracker.dimp.learner import OnlineLearner
 from pytracking.tracker.dimp.localization import Localizer, localizer_for
+from pytracking.tracker.dimp.network import require_file
 
 
 class AtomTracker(DimpTracker):
@@ -33,7 +37,16 @@ class AtomTracker(DimpTracker):
     network: ATOMNet
 
     def load_network(self, params: AtomParams) -> ATOMNet:
-        return load_atom_network(params.network_file, self.device)
+        """Loads ATOM's network, or the backbone and IoU-Net of a DiMP network: ATOM's classifier is learnt online."""
+        network = load_network(require_file(params.network_file), self.device)
+        if not isinstance(network, BackboneAndBoxHead):
+            kind = type(network).__name__
+            raise UserError(f"{params.network_file} holds a {kind}, but ATOM needs a backbone and an IoU-Net")
+        if not isinstance(network, ATOMNet):
+            recommended = network.metadata
+            network = ATOMNet(network.feature_extractor, network.bb_regressor).eval()
+            network.metadata = recommended
+        return prepare_for_inference(network, channels_last=self.device.type != "mps")
 
     def make_learner(self) -> OnlineLearner:
         if self.params.learner != "conjugate_gradient":

@@ -83,49 +83,24 @@ class RLSLearner(GradientDescentLearner):
     """RLS-DiMP: ``W <- W - eta * gradient * P`` (Eq. derivativenewATOM), P updated once before the recursions.
 
     Args:
-        delta: P_0 = I / delta.
         block_input: computes the rows that enter P.
         reset_every: reset P after this many updates; None for never.
-        form: representation of P, see :class:`rls_ext.InverseCorrelation`.
-        memory_budget: maximum bytes of P; None for no limit. Not allowed with the dense form.
+        p_options: of :class:`rls_ext.InverseCorrelation`: delta (P_0 = I / delta), beta, form, dtype, memory_budget.
     """
 
     def __init__(
-        self,
-        step_length: float,
-        *,
-        delta: float,
-        beta: float,
-        block_input: BlockInput,
-        reset_every: int | None = None,
-        form: str = "auto",
-        dtype: torch.dtype = torch.float32,
-        memory_budget: int | None = None,
+        self, step_length: float, *, block_input: BlockInput, reset_every: int | None = None, **p_options: Any
     ) -> None:
         super().__init__(step_length)
         if reset_every is not None and reset_every < 1:
             raise UserError(f"reset_every must be None or at least 1, got {reset_every}")
-        self.delta = delta
-        self.beta = beta
-        self.block_input = block_input
-        self.reset_every = reset_every
-        self.form = form
-        self.dtype = dtype
-        self.memory_budget = memory_budget
+        self.block_input, self.reset_every, self.p_options = block_input, reset_every, p_options
         self.inverse: InverseCorrelation | None = None
 
     def start(self, filters: Tensor, generator: torch.Generator) -> None:
         super().start(filters, generator)
         self.generator = generator
-        self.inverse = InverseCorrelation(
-            filters[0].numel(),
-            delta=self.delta,
-            beta=self.beta,
-            form=self.form,
-            dtype=self.dtype,
-            device=filters.device,
-            memory_budget=self.memory_budget,
-        )
+        self.inverse = InverseCorrelation(filters[0].numel(), device=filters.device, **self.p_options)
 
     def observe(self, problem: FilterObjective, scores: Tensor, kernel: int) -> None:
         self._update_inverse(self.block_input.rows(problem, scores, kernel, self.generator))
