@@ -25,7 +25,6 @@ OPTIONAL = {  # module: (purpose, how to install it)
     "pytest": ("the test suite", "pip install 'rls-tracking[dev]'"),
 }
 CHECKOUT = Path(__file__).parents[2]  # has install.sh, unless installed from a wheel
-OPENCV_PACKAGES = [f"opencv-{build}{window}" for build in ("python", "contrib-python") for window in ("", "-headless")]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,15 +74,7 @@ def packages() -> Iterator[Finding]:
 
 def opencv_owners() -> list[str]:
     """Installed packages that contain a cv2 folder; with more than one, the environment is broken."""
-    owners = []
-    for package in OPENCV_PACKAGES:
-        try:
-            files = metadata.files(package) or []
-        except metadata.PackageNotFoundError:
-            continue
-        if any(file.parts[0] == "cv2" for file in files):
-            owners.append(package)
-    return owners
+    return sorted(set(metadata.packages_distributions().get("cv2", ())))
 
 
 def optional_packages() -> Iterator[Finding]:
