@@ -2,6 +2,8 @@
 
 With these, a tracker in any language needs only a little code; see ``example_tracker.py``.
 """
+from functools import partialmethod
+
 import numpy as np
 
 from ltr.engine.onnx_file import GraphFile
@@ -17,27 +19,18 @@ class Graph(GraphFile):
         """Returns the name of a value; numbers become constants."""
         return item if isinstance(item, str) else self.constant(np.asarray(item, np.float32))
 
-    def add(self, *items: str | float | np.ndarray) -> str:
-        return self._chain("Add", items)
-
-    def times(self, *items: str | float | np.ndarray) -> str:
-        return self._chain("Mul", items)
-
-    def minus(self, *items: str | float | np.ndarray) -> str:
-        return self._chain("Sub", items)
-
-    def over(self, *items: str | float | np.ndarray) -> str:
-        return self._chain("Div", items)
-
     def squares(self, item: str) -> str:
         """The sum of all squares; every dimension is kept with length 1."""
         return self.node("ReduceSumSquare", item, keepdims=1)
 
-    def _chain(self, operator: str, items: tuple[str | float | np.ndarray, ...]) -> str:
+    def _chain(self, operator: str, *items: str | float | np.ndarray) -> str:
         result, *others = (self.value(item) for item in items)
         for other in others:
             result = self.node(operator, result, other)
         return result
+
+    add, minus = partialmethod(_chain, "Add"), partialmethod(_chain, "Sub")
+    times, over = partialmethod(_chain, "Mul"), partialmethod(_chain, "Div")
 
 
 def patch_graph() -> bytes:

@@ -82,8 +82,9 @@ class Translator:
         return self.file.constant(np.float32(value))
 
     def convolve(
-        self, x: str, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, groups: int
-    ) -> str:
+        self, x: str, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+        groups: int = 1,
+    ) -> str:  # fmt: skip
         """``torch.conv2d``."""
         inputs = [x, self.constant(weight)] + ([] if bias is None else [self.constant(bias)])
         stride, padding, dilation = (_pair(value) for value in (stride, padding, dilation))
@@ -107,13 +108,6 @@ def _conv_module(graph: Translator, layer: nn.Conv2d, x: str) -> str:
     if layer.padding_mode != "zeros":
         raise UntranslatableError(f"padding mode {layer.padding_mode!r}")
     return graph.convolve(x, layer.weight, layer.bias, layer.stride, layer.padding, layer.dilation, layer.groups)
-
-
-def _conv_function(
-    graph: Translator, x: str, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
-) -> str:  # fmt: skip
-    return graph.convolve(x, weight, bias, stride, padding, dilation, groups)
 
 
 def _max_pool(graph: Translator, layer: nn.MaxPool2d, x: str) -> str:
@@ -155,9 +149,9 @@ MODULES: dict[type, Callable[..., Any]] = {
 }
 # In-place operations are translated like the others: frozen networks never read overwritten values again.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    torch.conv2d.__name__: _conv_function,
-    torch.clamp.__name__: lambda graph, x, low, high: graph.clip(x, low, high),
-    torch.clamp_.__name__: lambda graph, x, low, high: graph.clip(x, low, high),
+    torch.conv2d.__name__: Translator.convolve,
+    torch.clamp.__name__: Translator.clip,
+    torch.clamp_.__name__: Translator.clip,
     torch.relu.__name__: _unary("Relu"),
     torch.relu_.__name__: _unary("Relu"),
     functional.relu.__name__: _unary("Relu"),

@@ -7,8 +7,7 @@ from torch.nn import functional
 def binary_loss(target_scores: Tensor, background_scores: Tensor) -> Tensor:
     """Mean cross entropy of the logits (background, target) of target boxes (P, 2) and background boxes (N, 2)."""
     logits = torch.cat([target_scores, background_scores])
-    classes = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
-    classes[: len(target_scores)] = 1
+    classes = (torch.arange(len(logits), device=logits.device) < len(target_scores)).long()
     return functional.cross_entropy(logits, classes)
 
 

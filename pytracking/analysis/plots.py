@@ -108,14 +108,12 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def _dress(axes, plot: PlotKind, evaluation: Evaluation, x: np.ndarray, title: str | None, outside: bool) -> None:
-    axes.set_xlim(x[0], x[-1])
-    axes.set_ylim(0, 1)
+    axes.set(xlim=(x[0], x[-1]), ylim=(0, 1), axisbelow=True)
     axes.set_xlabel(plot.x_label, fontsize=8)
     axes.set_ylabel(plot.y_label, fontsize=8)
     axes.set_title(title or plot.title, fontsize=9)
     axes.tick_params(labelsize=7)
     axes.grid(color="0.88", linewidth=0.6)
-    axes.set_axisbelow(True)
     place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if outside else {"loc": "best"}
     legend = axes.legend(fontsize=6.5, framealpha=0.9, handlelength=2.2, borderpad=0.4, **place)
     legend.set_title(_legend_title(plot, evaluation.rule), prop={"size": 6})

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import cv2
 import numpy as np
@@ -20,16 +20,6 @@ from pytracking.utils.files import replacing
 
 SUFFIXES = (".mp4", ".webm", ".mkv", ".avi")
 H264_ENCODERS = ("libx264", "libopenh264", "h264_videotoolbox")  # PyAV's names, best first
-
-
-class Encoder(Protocol):
-    """Encodes the frames of one video file."""
-
-    def write(self, frame: np.ndarray) -> None:
-        """Adds an RGB frame of even width and height."""
-
-    def release(self) -> None:
-        """Flushes and closes the file; OSError if the disk did not accept everything."""
 
 
 class PyAVEncoder:
@@ -76,6 +66,10 @@ class OpenCVEncoder:
         self._writer.release()
         if self._frames and not _has_frames(self._path, self._frames):  # OpenCV does not report errors of the disk
             raise OSError(errno.EIO, "the disk did not accept the whole video")
+
+
+# Frames are RGB with even width and height; release() raises an OSError if the disk did not accept everything.
+Encoder = PyAVEncoder | OpenCVEncoder
 
 
 def _has_frames(path: str, count: int) -> bool:
