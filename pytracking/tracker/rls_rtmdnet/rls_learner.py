@@ -87,7 +87,7 @@ class RLSDescent(PlainDescent):
         self.momentum = momentum
         self._span = SpanStage(self.layers[0], self._left, momentum, first, mini_batches)
         self.head.layers = [self._span.layer, *self.layers[1:]]
-        return self._span.with_coordinates(samples)
+        return [self._span.with_coordinates(each) for each in samples]
 
     def end_stage(self) -> None:
         if self._span is not None:

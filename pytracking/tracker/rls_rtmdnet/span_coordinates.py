@@ -157,8 +157,8 @@ class SpanStage:
         self.source, self.inverse, self.basis, self.alpha = layer, inverse, factors.basis, factors.alpha
         self.rank, p = self.basis.shape
         self.room = -(-(p + self.rank + count) // ROOM_STEP) * ROOM_STEP - p
-        spare = self.room - self.rank
-        self.core = pad(factors.core / self.alpha, (0, spare, 0, spare))  # S / alpha
+        self.core = pad(factors.core / self.alpha, (0, self.room - self.rank) * 2)  # S / alpha
+        self.features = self.basis[:, :-1].contiguous()  # the constant input's part of coordinates is a bias
         self.x, self.seen = self.basis.new_zeros(count, p), 0  # X, of which the first ``seen`` rows are known
         self.d_h, self.d_f = (self.basis.new_zeros(count, p + self.room) for _ in range(2))  # [D | H], [D | F]
         if left is None or not (torch.equal(left.v[:, :-1], layer.weight) and torch.equal(left.v[:, -1], layer.bias)):
@@ -171,12 +171,8 @@ class SpanStage:
         self.layer = nn.Linear(1, 1, bias=False, device="meta")
         self.layer.weight = nn.Parameter(self.weights.joined, requires_grad=False)
 
-    def with_coordinates(self, sets: list[SampleSet]) -> list[SampleSet]:
+    def with_coordinates(self, samples: SampleSet) -> SpanSamples:
         """The same samples with their coordinates in Q; those of earlier stages still hold, as Q only grows."""
-        features = self.basis[:, :-1].contiguous()  # (r, p - 1); the constant input's part of coordinates is a bias
-        return [self._with_coordinates(samples, features) for samples in sets]
-
-    def _with_coordinates(self, samples: SampleSet, features: Tensor) -> SpanSamples:
         table, derived = samples.table, samples.derived
         if derived.values is None or derived.values.shape[1] < self.room:
             larger = table.new_zeros(len(table), self.room + self.room // 4)
@@ -188,7 +184,8 @@ class SpanStage:
         for (known, _), run in groupby(used, lambda pair: (derived.known[pair[1]], pair[1] - pair[0])):
             blocks = [block for _, block in run]  # neighbours of which the same columns are known
             rows = slice(blocks[0] * size, (blocks[-1] + 1) * size)
-            derived.values[rows, known : self.rank] = product(table[rows], features[known:].T, self.basis[known:, -1])
+            added = product(table[rows], self.features[known:].T, self.basis[known:, -1])
+            derived.values[rows, known : self.rank] = added
             for block in blocks:
                 derived.known[block] = self.rank
         return SpanSamples(table, samples.rows, derived, coordinates=derived.values[:, : self.room])
@@ -204,7 +201,8 @@ class SpanStage:
         joined.addmm_(product(joined, self.d_h.T) @ inverse, self.d_f, alpha=-1)
         z, b = k.clone(), y.sub_(weights.k, alpha=decay)
         inner = (b * k.sub_(b)).sum()
-        size = (torch.linalg.vector_norm(joined).double() ** 2 + 2 * inner).clamp_min(0).sqrt()
+        rows = torch.linalg.vector_norm(joined, dim=1).double()  # the sum is much smaller than its terms: a norm of
+        size = (rows.square().sum() + 2 * inner).clamp_min(0).sqrt()  # all in single precision would be too rough
         return SpanStep(joined, z, size.to(joined.dtype), self.alpha / self.inverse.beta**self.seen)
 
     def _see(self, mean: Tensor) -> Tensor:
@@ -223,10 +221,10 @@ class SpanStage:
         total = self.momentum
         kept = float(kept * total.unit / step.factor)
         total.unit = float(step.factor)
-        for part, change in ((total.joined, step.joined), (total.c, step.c)):
+        joined, c = (self.weights.joined, total.joined, step.joined), (self.weights.c, total.c, step.c)
+        for weights, part, change in (joined, c):
             torch.add(change, part, alpha=kept, out=part)
-        self.weights.joined.sub_(total.joined, alpha=rate * total.unit)
-        self.weights.c.sub_(total.c, alpha=rate * total.unit)
+            weights.sub_(part, alpha=rate * total.unit)
 
     def finish(self) -> SpanMatrix:
         """Updates P and writes the weights back; the same for the next stage."""
