@@ -15,9 +15,8 @@ X = D + H Q, with D orthogonal to Q, change P_0 to
     P_n = P_0 - P_0 Xᵀ (I + X P_0 Xᵀ)⁻¹ X P_0,   where   X P_0 = alpha (D + F Q)   and   F = H S / alpha.
 
 So with L = [g + d V | Z] [D | H]ᵀ (I / alpha + [D | F] [D | H]ᵀ)⁻¹, L [D | F] is subtracted from [g + d V | Z].
-P itself learns them at the end of the stage, in one pass over Q. If beta < 1, this P_n is of inputs x_j / beta^(j/2),
-and it still has to be divided by betaⁿ. As B is the step of V times Qᵀ, the whole step's norm is
-|V|² + |Z - B|² + 2 <B, Z - B>.
+P learns X at the end of the stage, in one pass over Q. If beta < 1, this P_n is of inputs x_j / beta^(j/2), and still
+has to be divided by betaⁿ. As B is the step of V times Qᵀ, the whole step's norm² is |V|² + |Z - B|² + 2 <B, Z - B>.
 
 Weights are written out at the end of a stage. Their momentum stays as it is, V + K Q with its C, for the next one.
 
@@ -174,21 +173,18 @@ class SpanStage:
     def with_coordinates(self, samples: SampleSet) -> SpanSamples:
         """The same samples with their coordinates in Q; those of earlier stages still hold, as Q only grows."""
         table, derived = samples.table, samples.derived
-        if derived.values is None or derived.values.shape[1] < self.room:
-            larger = table.new_zeros(len(table), self.room + self.room // 4)
-            if derived.values is not None:
-                larger[:, : derived.values.shape[1]] = derived.values
-            derived.values = larger
+        kept = table.new_empty(len(table), 0) if derived.values is None else derived.values
+        if kept.shape[1] < self.room:
+            derived.values = kept = pad(kept, (0, self.room + self.room // 4 - kept.shape[1]))
         size = len(table) // len(derived.known)
         used = enumerate((samples.rows // size).unique().tolist())
         for (known, _), run in groupby(used, lambda pair: (derived.known[pair[1]], pair[1] - pair[0])):
             blocks = [block for _, block in run]  # neighbours of which the same columns are known
             rows = slice(blocks[0] * size, (blocks[-1] + 1) * size)
-            added = product(table[rows], self.features[known:].T, self.basis[known:, -1])
-            derived.values[rows, known : self.rank] = added
+            kept[rows, known : self.rank] = product(table[rows], self.features[known:].T, self.basis[known:, -1])
             for block in blocks:
                 derived.known[block] = self.rank
-        return SpanSamples(table, samples.rows, derived, coordinates=derived.values[:, : self.room])
+        return SpanSamples(table, samples.rows, derived, coordinates=kept[:, : self.room])
 
     def step(self, gradient: LayerGradient, decay: float) -> SpanStep:
         """(g + decay W) P for the gradient g of a mini-batch, after P has seen the mini-batch's virtual input."""
