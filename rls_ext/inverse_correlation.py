@@ -213,7 +213,7 @@ class InverseCorrelation:
         return self._impl.factors() if isinstance(self._impl, FactoredInverse) else None
 
     def only_appends(self, count: int) -> bool:
-        """Whether ``count`` more updates by single inputs only append rows to the basis of ``factors()``."""
+        """Whether updates by ``count`` more inputs only append rows to the basis of ``factors()``."""
         return isinstance(self._impl, FactoredInverse) and self._impl.only_appends(count)
 
     def snapshot(self) -> InverseCorrelation:

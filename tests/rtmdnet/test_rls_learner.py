@@ -172,11 +172,11 @@ def wide_learner(**changes) -> RLSHeadLearner:
     return RLSHeadLearner(make_head(inputs=WIDE), params, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("decay", ["preconditioned", "plain"])
-def test_a_layer_of_long_rows_equals_the_naive_algorithm(decay):
+@pytest.mark.parametrize(("decay", "beta"), [("preconditioned", 1.0), ("plain", 1.0), ("preconditioned", 0.9)])
+def test_a_layer_of_long_rows_equals_the_naive_algorithm(decay, beta):
     """In the first stage P knows nothing; the others use the coordinates of span_coordinates.py. The occasional stage
     in between is plain and goes on with their momentum."""
-    learner = wide_learner(decay=decay, shared_momentum=True, weight_backup="none")
+    learner = wide_learner(decay=decay, beta=beta, shared_momentum=True, weight_backup="none")
     naive = NaiveLearner(learner.head, learner.params, rls=True)
     for number, name in enumerate(["regular", "regular", "regular", "occasional", "regular", "regular"]):
         learner.rng = np.random.default_rng(number)

@@ -85,13 +85,13 @@ class RLSDescent(PlainDescent):
                 each.derived.forget()  # coordinates in a Q that may now change
             return super().begin_stage(momentum, samples, mini_batches)
         self.momentum = momentum
-        self._span = SpanStage(self.layers[0], self._left, momentum, first.factors().basis, mini_batches)
+        self._span = SpanStage(self.layers[0], self._left, momentum, first, mini_batches)
         self.head.layers = [self._span.layer, *self.layers[1:]]
-        return self._span.with_coordinates(samples)
+        return [self._span.with_coordinates(each) for each in samples]
 
     def end_stage(self) -> None:
         if self._span is not None:
-            self._left = self._span.finish(self.inverses[0].factors().basis)
+            self._left = self._span.finish()
             self._span, self.head.layers = None, self.layers
 
     def abandon_stage(self) -> None:
@@ -99,20 +99,20 @@ class RLSDescent(PlainDescent):
 
     @torch.no_grad()
     def steps(self, gradients: list[LayerGradient]) -> list[LayerStep]:
-        params, direct = self.params, 0 if self._span is None else 1  # first of the layers multiplied directly
-        steps = [LayerStep.of(gradient) for gradient in gradients[direct:]]
+        params, first = self.params, 0 if self._span is None else 1  # of the layers multiplied directly
+        direct = list(zip(self.layers, self.inverses, gradients, strict=True))[first:]
+        steps = [LayerStep.of(gradient) for _, _, gradient in direct]
         if params.clip == "before":
             clip_together(steps, params.gradient_clip)
-        for layer, inverse, gradient in zip(self.layers, self.inverses, gradients, strict=True):
-            seen = gradient.inputs if params.virtual_input == "after_dropout" else gradient.raw_inputs
-            inverse.update(virtual_input_linear(seen[:, : layer.in_features]))
         decay = params.weight_decay if params.decay == "preconditioned" else 0.0
-        for step, layer, inverse in zip(steps, self.layers[direct:], self.inverses[direct:], strict=True):
+        for step, (layer, inverse, gradient) in zip(steps, direct, strict=True):
+            seen = gradient.inputs if params.virtual_input == "after_dropout" else gradient.raw_inputs
+            inverse.update(virtual_input_linear(seen))
             if decay:
                 step.add(layer, decay)
             inverse.precondition(step.whole, out=step.whole)
         if self._span is not None:
-            steps = [self._span.step(gradients[0], self.inverses[0].factors(), decay), *steps]
+            steps = [self._span.step(gradients[0], decay), *steps]
         if params.clip == "after":
             clip_together(steps, params.gradient_clip)
         if params.decay == "plain":

@@ -1,18 +1,22 @@
 """fc4 during a stage, in coordinates in which multiplying by P costs little: exact, and without a p x p matrix.
 
-An input x ends with a constant 1, whose weight is the bias; W (o, p) is [weight | bias].
-P = alpha (I - QᵀQ) + QᵀSQ, where Q (r, p) spans the inputs of earlier mini-batches. The weights are held as
-W = V + K Q, with K = 0 when the stage begins, and each sample x gets its coordinates h = Q x as further inputs. Then
-V x + K h = W x, so [V | K] is an ordinary layer on the inputs [x | h], and its gradient is [g | g Qᵀ].
-With C = W Qᵀ, Y = g Qᵀ + d C and Z = Y S, the gradient with decay d, multiplied by P, is
+An input x ends with a constant 1, whose weight is the bias; W (o, p) is [weight | bias]. When the stage begins,
+P_0 = alpha (I - QᵀQ) + QᵀSQ, where Q (r, p) spans earlier inputs. The weights are held as W = V + K Q, with K = 0 at
+first, and each sample x gets its coordinates h = Q x as further inputs. Then V x + K h = W x, so [V | K] is an ordinary
+layer on the inputs [x | h], and its gradient is [g | g Qᵀ]. With C = W Qᵀ, Y = g Qᵀ + d C, B = Y - d K and
+Z = Y S / alpha, the gradient with decay d, multiplied by P_0, is
 
-    (g + d W) P = alpha (g + d V) + (Z - alpha (Y - d K)) Q,
+    (g + d W) P_0 = alpha (g + d V) + alpha (Z - B) Q,
 
-that is alpha (g + d V) for V, Z - alpha (Y - d K) for K, and Z for C, because P Qᵀ = Qᵀ S. So the long rows of Q are
-multiplied with each sample once, not with the weights in every mini-batch. Rows that the stage itself appends to Q are
-few: C, Y and Z have columns for them too, but what K would have in these columns goes to V.
+that is, in units of alpha, g + d V for V, Z - B for K, and Z for C, because P_0 Qᵀ = Qᵀ S. So the long rows of Q are
+multiplied with each sample once, not with the weights in every mini-batch. The stage's own few virtual inputs
+X = D + H Q, with D orthogonal to Q, change P_0 to
 
-Outside the span P is alpha, inside it is S, so the step's norm is |step|² = alpha² (|g + d W|² - |Y|²) + |Z|².
+    P_n = P_0 - P_0 Xᵀ (I + X P_0 Xᵀ)⁻¹ X P_0,   where   X P_0 = alpha (D + F Q)   and   F = H S / alpha.
+
+So with L = [g + d V | Z] [D | H]ᵀ (I / alpha + [D | F] [D | H]ᵀ)⁻¹, L [D | F] is subtracted from [g + d V | Z].
+P learns X at the end of the stage, in one pass over Q. If beta < 1, this P_n is of inputs x_j / beta^(j/2), and still
+has to be divided by betaⁿ. As B is the step of V times Qᵀ, the whole step's norm² is |V|² + |Z - B|² + 2 <B, Z - B>.
 
 Weights are written out at the end of a stage. Their momentum stays as it is, V + K Q with its C, for the next one.
 
@@ -32,7 +36,7 @@ from torch.nn.functional import pad
 from pytracking.tracker.rtmdnet.descent import Momentum
 from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import LayerGradient
-from rls_ext import PFactors
+from rls_ext import InverseCorrelation
 from rls_ext.products import product
 
 ROOM_STEP = 32  # columns
@@ -97,26 +101,26 @@ class SpanMatrix:
             self.joined, self.c = pad(self.joined, (0, more)), pad(self.c, (0, more))
 
     def total(self) -> Tensor:
-        """The matrix itself, (o, p)."""
-        return product(self.k[:, : len(self.basis)], self.basis.contiguous()).add_(self.v).mul_(self.unit)
+        """The matrix itself, (o, p), which then is V, with K = 0."""
+        self.v.add_(product(self.k[:, : len(self.basis)], self.basis.contiguous())).mul_(self.unit)
+        self.k.zero_()
+        return self.v
 
 
 @dataclass(slots=True)
 class SpanStep:
-    """A change of the weights, which is ``factor`` times the three parts.
+    """A change of the weights, which is ``factor`` times the two parts.
 
     Attributes:
-        v: change of V, (o, p).
-        k: change of K, (o, room).
+        joined: change of [V | K], (o, p + room).
         c: change of C, (o, room).
-        size: norm of the three parts.
+        size: norm of the change before it is multiplied by ``factor``.
     """
 
-    v: Tensor
-    k: Tensor
+    joined: Tensor
     c: Tensor
     size: Tensor
-    factor: Tensor | float = 1.0
+    factor: Tensor | float
 
     def norm(self) -> Tensor:
         """Root of the sum of squares."""
@@ -129,8 +133,8 @@ class SpanStep:
     def add(self, weights: SpanMatrix, factor: float) -> None:
         """Adds a multiple of the weights."""
         share = float(factor / self.factor)
-        for part, added in ((self.v, weights.v), (self.k, weights.k), (self.c, weights.c)):
-            part.add_(added, alpha=share)
+        self.joined.add_(weights.joined, alpha=share)
+        self.c.add_(weights.c, alpha=share)
 
 
 class SpanStage:
@@ -141,100 +145,94 @@ class SpanStage:
         left: the layer as the last such stage left it, if Q has only grown since; it is used again as long as the layer
             is the same.
         momentum: of the stage; :meth:`finish` leaves the layer's part of it in the form that the next stage needs.
-        basis: Q when the stage begins.
-        mini_batches: of the stage, each of which may append a row to Q.
+        inverse: P; it learns the stage's virtual inputs in :meth:`finish`, and until then must only append rows to Q.
+        count: number of the stage's mini-batches, each with one virtual input.
     """
 
     def __init__(
-        self, layer: nn.Linear, left: SpanMatrix | None, momentum: Momentum, basis: Tensor, mini_batches: int
+        self, layer: nn.Linear, left: SpanMatrix | None, momentum: Momentum, inverse: InverseCorrelation, count: int
     ) -> None:
-        self.source, self.basis = layer, basis
-        self.rank, p = basis.shape
-        self.room = -(-(p + self.rank + mini_batches) // ROOM_STEP) * ROOM_STEP - p
-        self.new = slice(self.rank, self.rank + mini_batches)  # columns of the rows that the stage appends to Q
-        self.appended = basis.new_zeros(mini_batches, p + self.room)  # these rows, as wide as [V | K]
-        self.seen = self.rank  # rows of Q, those appended by the stage included
+        factors = inverse.factors()
+        self.source, self.inverse, self.basis, self.alpha = layer, inverse, factors.basis, factors.alpha
+        self.rank, p = self.basis.shape
+        self.room = -(-(p + self.rank + count) // ROOM_STEP) * ROOM_STEP - p
+        self.core = pad(factors.core / self.alpha, (0, self.room - self.rank) * 2)  # S / alpha
+        self.features = self.basis[:, :-1].contiguous()  # the constant input's part of coordinates is a bias
+        self.x, self.seen = self.basis.new_zeros(count, p), 0  # X, of which the first ``seen`` rows are known
+        self.d_h, self.d_f = (self.basis.new_zeros(count, p + self.room) for _ in range(2))  # [D | H], [D | F]
         if left is None or not (torch.equal(left.v[:, :-1], layer.weight) and torch.equal(left.v[:, -1], layer.bias)):
-            left = SpanMatrix.of(torch.cat([layer.weight.data, layer.bias.data[:, None]], dim=1), basis, self.room)
+            left = SpanMatrix.of(torch.cat([layer.weight.data, layer.bias.data[:, None]], dim=1), self.basis, self.room)
         if not isinstance(momentum.first, SpanMatrix):
-            momentum.first = SpanMatrix.of(momentum.sums[0].whole, basis, self.room)
+            momentum.first = SpanMatrix.of(momentum.sums[0].whole, self.basis, self.room)
         self.weights, self.momentum = left, momentum.first
         for matrix in (self.weights, self.momentum):
             matrix.make_room(self.room)
         self.layer = nn.Linear(1, 1, bias=False, device="meta")
         self.layer.weight = nn.Parameter(self.weights.joined, requires_grad=False)
 
-    def with_coordinates(self, sets: list[SampleSet]) -> list[SampleSet]:
+    def with_coordinates(self, samples: SampleSet) -> SpanSamples:
         """The same samples with their coordinates in Q; those of earlier stages still hold, as Q only grows."""
-        features = self.basis[:, :-1].contiguous()  # (r, p - 1); the constant input's part of coordinates is a bias
-        return [self._with_coordinates(samples, features) for samples in sets]
-
-    def _with_coordinates(self, samples: SampleSet, features: Tensor) -> SpanSamples:
         table, derived = samples.table, samples.derived
-        if derived.values is None or derived.values.shape[1] < self.room:
-            larger = table.new_zeros(len(table), self.room + self.room // 4)
-            if derived.values is not None:
-                larger[:, : derived.values.shape[1]] = derived.values
-            derived.values = larger
+        kept = table.new_empty(len(table), 0) if derived.values is None else derived.values
+        if kept.shape[1] < self.room:
+            derived.values = kept = pad(kept, (0, self.room + self.room // 4 - kept.shape[1]))
         size = len(table) // len(derived.known)
         used = enumerate((samples.rows // size).unique().tolist())
         for (known, _), run in groupby(used, lambda pair: (derived.known[pair[1]], pair[1] - pair[0])):
             blocks = [block for _, block in run]  # neighbours of which the same columns are known
             rows = slice(blocks[0] * size, (blocks[-1] + 1) * size)
-            derived.values[rows, known : self.rank] = product(table[rows], features[known:].T, self.basis[known:, -1])
+            kept[rows, known : self.rank] = product(table[rows], self.features[known:].T, self.basis[known:, -1])
             for block in blocks:
                 derived.known[block] = self.rank
-        return SpanSamples(table, samples.rows, derived, coordinates=derived.values[:, : self.room])
+        return SpanSamples(table, samples.rows, derived, coordinates=kept[:, : self.room])
 
-    def step(self, gradient: LayerGradient, factors: PFactors, decay: float) -> SpanStep:
-        """(g + decay W) P for the gradient g of a mini-batch."""
-        self._see(factors.basis)
-        alpha, weights, new, p = factors.alpha, self.weights, self.new, self.basis.shape[1]
-        rows = torch.cat([gradient.inputs[:, :p], self.appended[:, :p]])  # (b + t, p)
-        h = gradient.inputs[:, p:].clone()  # (b, room)
-        h[:, new] = product(rows[: len(h)], rows[len(h) :].T)
-        y = product(gradient.outputs.T, h).add_(weights.c, alpha=decay)  # (o, room)
-        spare = self.room - self.seen
-        z = product(y, pad(factors.core, (0, spare, 0, spare)))
-        change = torch.add(z, y, alpha=-alpha).add_(weights.k, alpha=alpha * decay)
-        from_new = change[:, new].clone()  # (o, t)
-        change[:, new] = 0  # V has it
-        left = torch.cat([gradient.outputs * alpha, from_new.T])  # (b + t, o)
-        v = product(left.T, rows).add_(weights.v, alpha=alpha * decay)
-        # alpha² |g + decay W|²: v = alpha (g + decay V) + N U with orthonormal rows U, and decay K Q is missing in it
-        outside = square(v) - (from_new * (from_new + 2 * alpha * y[:, new])).sum()
-        outside += alpha**2 * decay * (weights.k * (2 * y - decay * weights.k)).sum()
-        size = (outside - alpha**2 * square(y) + square(z)).clamp_min(0).sqrt()
-        return SpanStep(v, change, z, size.to(v.dtype))
+    def step(self, gradient: LayerGradient, decay: float) -> SpanStep:
+        """(g + decay W) P for the gradient g of a mini-batch, after P has seen the mini-batch's virtual input."""
+        weights, p, inverse = self.weights, self.basis.shape[1], self._see(gradient.inputs.mean(dim=0))
+        joined = product(gradient.outputs.T, gradient.inputs)  # [g | g Qᵀ], (o, p + room)
+        v, k = joined[:, :p], joined[:, p:]
+        v.add_(weights.v, alpha=decay)
+        y = torch.add(k, weights.c, alpha=decay)  # (o, room)
+        k.copy_(product(y, self.core))
+        joined.addmm_(product(joined, self.d_h.T) @ inverse, self.d_f, alpha=-1)
+        z, b = k.clone(), y.sub_(weights.k, alpha=decay)
+        inner = (b * k.sub_(b)).sum()
+        rows = torch.linalg.vector_norm(joined, dim=1).double()  # the sum is much smaller than its terms: a norm of
+        size = (rows.square().sum() + 2 * inner).clamp_min(0).sqrt()  # all in single precision would be too rough
+        return SpanStep(joined, z, size.to(joined.dtype), self.alpha / self.inverse.beta**self.seen)
 
-    def _see(self, basis: Tensor) -> None:
-        """Takes in the rows that P has appended to Q: their columns of C."""
-        self.appended[self.seen - self.rank : len(basis) - self.rank, : basis.shape[1]] = basis[self.seen :]
-        self.seen = len(basis)
-        self.weights.c[:, self.new] = product(self.weights.joined, self.appended.T)
+    def _see(self, mean: Tensor) -> Tensor:
+        """Takes in a virtual input [x | h]; returns (I / alpha + [D | F] [D | H]ᵀ)⁻¹, (t, t)."""
+        p, row = self.basis.shape[1], self.seen
+        self.x[row], self.seen = mean[:p], row + 1
+        mean = mean / self.inverse.beta ** (self.seen / 2)
+        d, h = mean[:p] - mean[p : p + self.rank] @ self.basis, mean[p:]
+        self.d_h[row], self.d_f[row] = torch.cat([d, h]), torch.cat([d, h @ self.core])
+        system = self.d_f.double() @ self.d_h.double().T
+        system.diagonal().add_(1 / self.alpha)
+        return torch.linalg.inv(system).to(mean.dtype)
 
     def descend(self, step: SpanStep, kept: float, rate: float) -> None:
         """Takes the step into the momentum and moves the weights by it."""
         total = self.momentum
         kept = float(kept * total.unit / step.factor)
         total.unit = float(step.factor)
-        for part, change in ((total.v, step.v), (total.k, step.k), (total.c, step.c)):
+        joined, c = (self.weights.joined, total.joined, step.joined), (self.weights.c, total.c, step.c)
+        for weights, part, change in (joined, c):
             torch.add(change, part, alpha=kept, out=part)
-        self.weights.joined.sub_(total.joined, alpha=rate * total.unit)
-        self.weights.c.sub_(total.c, alpha=rate * total.unit)
+            weights.sub_(part, alpha=rate * total.unit)
 
-    def finish(self, basis: Tensor) -> SpanMatrix:
-        """Writes the weights back, where Q has become ``basis``; the same for the next stage."""
+    def finish(self) -> SpanMatrix:
+        """Updates P and writes the weights back; the same for the next stage."""
+        together = self.inverse.beta == 1 and self.seen > 0  # a block is forgotten from only once
+        for inputs in self.x[None, : self.seen] if together else self.x[: self.seen]:
+            self.inverse.update(inputs)
+        basis = self.inverse.factors().basis
+        new = pad(basis[self.rank :], (0, self.room))
         for matrix in (self.weights, self.momentum):
-            matrix.c[:, self.new] = product(matrix.joined, self.appended.T)
+            matrix.c[:, self.rank : len(basis)] = product(matrix.joined, new.T)
             matrix.basis = basis
-        self.weights.v.copy_(self.weights.total())
-        self.weights.k.zero_()
-        self.source.weight.data.copy_(self.weights.v[:, :-1])
-        self.source.bias.data.copy_(self.weights.v[:, -1])
+        whole = self.weights.total()
+        self.source.weight.data.copy_(whole[:, :-1])
+        self.source.bias.data.copy_(whole[:, -1])
         return self.weights
-
-
-def square(values: Tensor) -> Tensor:
-    """Sum of squares, in double precision at the end."""
-    return torch.linalg.vector_norm(values).double() ** 2

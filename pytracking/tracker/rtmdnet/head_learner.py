@@ -151,5 +151,5 @@ class HeadLearner:
         """Reused memory (count, width): allocating it for every mini-batch takes longer than filling it."""
         buffer, entries = self._buffer, count * samples.width
         if buffer is None or buffer.numel() < entries or buffer.dtype != samples.table.dtype:
-            buffer = self._buffer = samples.table.new_empty(entries)
+            buffer = self._buffer = samples.table.new_empty(entries + entries // 4)  # rows may become wider
         return buffer[:entries].view(count, samples.width)
