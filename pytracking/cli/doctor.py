@@ -15,7 +15,7 @@ from pytracking.evaluation.environment import LOCAL_FILE, config_file, env_setti
 from pytracking.evaluation.networks import FallbackWeightsWarning, MissingWeightsError
 from pytracking.evaluation.tracker import Tracker
 
-REQUIRED = ("torch", "numpy", "cv2", "pandas", "matplotlib", "tqdm")
+REQUIRED = ("torch", "numpy", "cv2", "matplotlib", "tqdm")
 OPTIONAL = {  # module: (purpose, how to install it)
     "simplejpeg": ("faster reading of JPEG frames", "pip install 'rls-tracking[jpeg]'"),
     "torchvision": ("ImageNet weights when training", "pip install torchvision (the release that fits your torch)"),

@@ -34,6 +34,29 @@ def test_peaks_are_not_compared_with_a_usual_one_that_is_not_positive(value: flo
     assert usual.relative(0.3) == usual.relative(-0.8) == 1.0
 
 
+def test_after_a_loss_a_peak_must_be_nearly_as_good_as_usual() -> None:
+    usual = UsualPeak()
+    usual.update(1.0)
+    assert not usual.is_low(0.6, 0.5), "enough for a target that was not lost"
+    usual.lost = True
+    assert usual.is_low(0.6, 0.5) and usual.is_low(FULL_TRUST - 0.01, 0.5) and usual.lost
+    assert not usual.is_low(FULL_TRUST, 0.5) and not usual.lost
+    assert not usual.is_low(0.6, 0.5), "found again"
+
+
+def test_what_is_found_after_a_loss_is_not_learnt_from_at_once(network: DiMPNet, frames: list[np.ndarray]) -> None:
+    class Leaving(DimpTracker):
+        peaks = iter([1.0, 0.0, 0.6, 0.6, 1.0, 0.6])  # frame 3: nothing found; 4 and 5: something else; 6: back
+
+        def score_map(self, features):
+            return super().score_map(features) * 0 + next(self.peaks)
+
+    thresholds = ALWAYS_FOUND | {"target_not_found_threshold": 0.1}
+    tracker = Leaving(DimpParams(**SMALL, **thresholds, uncertain_part=0.5), network)
+    flags = [output["flag"] for output in run(tracker, frames[:7])]
+    assert flags == ["normal", "not_found", "uncertain", "uncertain", "normal", "normal"]
+
+
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_trust_in_a_box_grows_with_the_peak(first: float, second: float) -> None:
     low, high = sorted((first, second))

@@ -5,7 +5,7 @@ A fixed threshold cannot detect this: some targets always score high, others nev
 from __future__ import annotations
 
 RISE, FALL = 0.1, 0.02  # weight of a frame's peak in the running mean: peaks above it, peaks below it
-FULL_TRUST = 0.75  # relative peak from which a refined box is fully trusted
+FULL_TRUST = 0.75  # relative peak from which a refined box is fully trusted, and a lost target found again
 
 
 class UsualPeak:
@@ -17,10 +17,20 @@ class UsualPeak:
 
     def __init__(self) -> None:
         self.value: float | None = None
+        self.lost = False  # since a frame in which nothing was found, until a peak has FULL_TRUST
 
     def relative(self, peak: float) -> float:
         """The peak divided by the usual one, clipped to 0..1; 1 if there is no positive usual peak."""
         return 1.0 if self.value is None or self.value <= 0 else min(max(peak / self.value, 0.0), 1.0)
+
+    def is_low(self, peak: float, part: float) -> bool:
+        """Whether a found target's peak is below ``part`` of the usual one.
+
+        After a loss it has to reach FULL_TRUST instead, because what is found first is often something else.
+        """
+        low = self.relative(peak) < (FULL_TRUST if self.lost else part)
+        self.lost &= low
+        return low
 
     def update(self, peak: float) -> None:
         """Adds the peak of a frame in which the target was found, uncertain or not: lasting changes become usual."""

@@ -156,10 +156,11 @@ class DimpTracker(BackgroundLearning, StagedTracker):
         last_offset = state.pos - patch_frame.pos
         located = self.localize(scores, self.cell_pixels * patch_frame.scale, last_offset, state.size)
         relative_peak = self.usual_peak.relative(located.max_score)
-        low = params.uncertain_part is not None and relative_peak < params.uncertain_part
-        if low and located.flag != "not_found":
-            located = replace(located, flag="uncertain")
-        if located.flag != "not_found":
+        if located.flag == "not_found":
+            self.usual_peak.lost = True
+        else:
+            if params.uncertain_part is not None and self.usual_peak.is_low(located.max_score, params.uncertain_part):
+                located = replace(located, flag="uncertain")
             self.usual_peak.update(located.max_score)
             state.move_to(patch_frame.pos + located.translation, params.target_inside_ratio)
             if params.scale_step is not None and located.flag != "uncertain":

@@ -92,7 +92,8 @@ class DimpParams(TrackerParams):
     #: displacements are measured from the last position (new) or from the middle of the map (rls)
     displacement_origin: Literal["new", "rls"] = "new"
     uncertain_threshold: float | None = None  # score
-    uncertain_part: float | None = None  # peaks below this fraction of the usual one are uncertain, see confidence.py
+    #: peaks below this fraction of the usual one are uncertain; after a loss, below a higher one, see confidence.py
+    uncertain_part: float | None = None
     hard_sample_threshold: float | None = None  # score
     interpolate_peak: bool = False  # place the peak between cells; for networks with weak box refinement
     window_output: bool = False  # multiply the scores by a cosine window
