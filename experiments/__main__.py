@@ -1,6 +1,4 @@
 """``pytracking experiments list | plan X | run X | status X | report X``; in a checkout ``python -m experiments``."""
-from __future__ import annotations
-
 import argparse
 import contextlib
 import sys

@@ -1,6 +1,4 @@
 """Definition of an experiment: trackers, benchmarks, number of runs, and the paper's numbers."""
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -2,8 +2,6 @@
 
 Copy one to start your own. The paper's tables are defined in ``experiments/tables``.
 """
-from __future__ import annotations
-
 from pytracking.evaluation import SequenceList, Tracker, get_dataset, trackerlist
 
 

@@ -1,6 +1,4 @@
 """Translates an experiment on DiMP to another family: each row gets the family's counterpart."""
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ltr.errors import UserError

@@ -4,8 +4,6 @@ Tracking results depend on what a learner remembers and on where its tracker hap
 around the previous frame's true box, so all learners get the same samples, and features are computed once. At regular
 intervals each learner's filter is tested on past, recent and next frames.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

@@ -1,6 +1,4 @@
 """Estimates an experiment's cost before it is started: sequence-runs, frames, disk and hours at the measured speed."""
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import product

@@ -1,6 +1,4 @@
 """Reports our numbers next to the paper's: Markdown, LaTeX and figures."""
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

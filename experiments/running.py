@@ -1,6 +1,4 @@
 """Runs an experiment on any engine; finished sequences are not repeated."""
-from __future__ import annotations
-
 from ltr.errors import UserError
 from pytracking.evaluation.running import Pool, RunReport, run_dataset
 

@@ -1,6 +1,4 @@
 """Scores result files: the numbers of an experiment's table, one per run."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 

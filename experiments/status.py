@@ -1,6 +1,4 @@
 """Shows the progress of an experiment."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 

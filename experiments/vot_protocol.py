@@ -1,6 +1,4 @@
 """The reset-based protocol of tables 3 and 6, run and analysed by the official VOT toolkit."""
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

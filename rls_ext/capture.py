@@ -1,6 +1,4 @@
 """Records one layer's virtual input and the two factors of its gradient between two steps."""
-from __future__ import annotations
-
 from typing import Any
 
 import torch

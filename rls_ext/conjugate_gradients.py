@@ -1,6 +1,4 @@
 """Conjugate gradients for a symmetric positive definite matrix given only by its products."""
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

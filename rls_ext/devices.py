@@ -1,6 +1,4 @@
 """Differences between the CPU and accelerators, where reading a value waits for all queued work."""
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,6 +1,4 @@
 """Exact weighted sums of X^T X for ``NormalEquations``."""
-from __future__ import annotations
-
 from typing import Any
 
 import torch

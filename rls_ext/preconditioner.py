@@ -1,6 +1,4 @@
 """Recursive least squares for the layers of any model: gradients are multiplied by P before the optimizer steps."""
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -7,8 +7,6 @@ oneDNN sets up a kernel for each new size (0.5 ms) and caches it. If sizes chang
 megabytes, the cached kernels fragment memory and freed results cannot be reused; then use PyTorch's product with
 ``out``.
 """
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,6 +1,4 @@
 """The exact recursive least-squares estimator of a linear map (Eq. normalequ_memo6)."""
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -10,8 +10,6 @@ such steps add up, and fade with beta as G itself does, so
 For beta = 1 this is at most ``|A - A_k|_F^2 / (2 (rank - k))`` for every k < rank, with A all inputs seen and A_k their
 best approximation of rank k. So the bound is small if the spectrum of G decays.
 """
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -27,8 +27,6 @@ Phi' >= sigma I = (1 + g) sigma_0 I, where g is the sum of all rho / (2 sigma_0)
 
 which is h / (1 + h) for l = 0. The error is never more than alpha, as both matrices lie between 0 and alpha I.
 """
-from __future__ import annotations
-
 import math
 
 import torch

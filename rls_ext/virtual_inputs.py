@@ -1,6 +1,4 @@
 """Virtual inputs: one vector that represents a block of samples in an update of P (Eqs. mean2 and mean3)."""
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,6 +1,4 @@
 """One module per experiment, each with the constant ``EXPERIMENT``; the module's name is the experiment's name."""
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

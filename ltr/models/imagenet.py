@@ -1,6 +1,4 @@
 """Normalisation of images by ImageNet's statistics, as expected by backbones trained on it."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

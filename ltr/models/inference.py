@@ -1,6 +1,4 @@
 """Makes a trained network faster without changing its results."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

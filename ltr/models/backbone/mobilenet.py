@@ -1,6 +1,4 @@
 """MobileNetV2 (Sandler et al., 2018) with torchvision's parameter names, truncated to the layers that trackers need."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

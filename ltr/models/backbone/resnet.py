@@ -1,6 +1,4 @@
 """Residual networks (He et al., 2016) with torchvision's parameter names."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor, nn

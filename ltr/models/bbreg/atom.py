@@ -1,6 +1,4 @@
 """ATOM's offline part (Danelljan et al., 2019): a ResNet with an IoU-Net. The classifier is only learned online."""
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from ltr.models.backbone import resnet18, resnet50

@@ -2,8 +2,6 @@
 
 :class:`BoxHead` is the interface for other engines.
 """
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 

@@ -3,8 +3,6 @@
 The reference branch turns the features in the target's box into one factor per channel (the modulation). The test
 branch pools every proposed box from two feature levels, multiplies by these factors and regresses the overlap.
 """
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,6 +1,4 @@
 """Activations under the names that pytracking's trackers use."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

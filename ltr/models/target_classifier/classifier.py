@@ -1,6 +1,4 @@
 """The classifier as one module: features, initialiser and optimiser of a linear filter."""
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from ltr.models.target_classifier.filter_optimizer import FilterOptimizer, OptimizerTrace

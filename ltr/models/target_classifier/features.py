@@ -1,6 +1,4 @@
 """Turns backbone features into the features that the filter acts on."""
-from __future__ import annotations
-
 import math
 
 from torch import Tensor, nn

@@ -1,6 +1,4 @@
 """Steepest descent on an online learning problem: the base class of the DiMP family's optimisers."""
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ With a single output channel, reading the features dominates the cost. Both func
 product with the filter's k*k taps (or the k*k shifted residuals), and shift the small score maps instead. In a
 tracker's sample memory, the channels of a cell are contiguous, which allows one large product for all samples.
 """
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,6 +1,4 @@
 """SuperDiMP-simple's classifier: DiMP's loss with a Gaussian label and a fixed mask instead of learned maps."""
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,6 +1,4 @@
 """Initial filters: pooled features of the target."""
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from ltr.ops import corners_from_xywh, pool_boxes

@@ -1,6 +1,4 @@
 """DiMP's filter optimiser: steepest descent with Gauss-Newton step lengths on a learned objective."""
-from __future__ import annotations
-
 import math
 
 import torch

@@ -3,8 +3,6 @@
 conv1 to conv3 run once per scene, boxes are sampled from the resulting map, and fc4 to fc6 score them. Input is RGB
 minus 128.
 """
-from __future__ import annotations
-
 import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,4 @@
 """The published training recipe (Bhat et al., 2019), shared by all settings of DiMP on ResNets."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,6 +1,4 @@
 """DiMP on ResNet-50 with the published data: LaSOT, GOT-10k, TrackingNet and COCO."""
-from __future__ import annotations
-
 from ltr.models.tracking.dimpnet import dimpnet50
 from ltr.train_settings.dimp import _resnet
 from ltr.trainers.plan import RunOptions, TrainingPlan

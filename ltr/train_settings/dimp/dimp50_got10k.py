@@ -1,6 +1,4 @@
 """DiMP on ResNet-50, trained only on GOT-10k's training split, for results under the GOT-10k protocol."""
-from __future__ import annotations
-
 from ltr.models.tracking.dimpnet import dimpnet50
 from ltr.train_settings.dimp import _resnet
 from ltr.train_settings.dimp.dimp50 import NETWORK

@@ -4,8 +4,6 @@ The backbone keeps its ImageNet weights up to stride 8, and the features there a
 blocks, the head, the filter initialiser, the optimiser's learned functions and the IoU-Net are trained on them. Sources
 are annotated photographs, parts of the objects in them, and clips with boxes; no frames of tracking benchmarks.
 """
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path

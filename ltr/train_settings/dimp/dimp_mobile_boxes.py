@@ -3,8 +3,6 @@
 For a mean of several trainings (`--init`), whose box head was not trained on the mean backbone's features. The
 classifier does not change.
 """
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ltr.actors.dimp import DimpLossWeights

@@ -1,6 +1,4 @@
 """RT-MDNet as published: VGG-M, all layers trained, on ImageNet-VID."""
-from __future__ import annotations
-
 from ltr.actors.mdnet import MdnetActor
 from ltr.admin.environment import training_path
 from ltr.admin.initial_weights import load_backbone_weights

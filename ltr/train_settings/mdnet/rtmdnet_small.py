@@ -4,8 +4,6 @@ The features of all boxes are computed once and cached; fc4 and fc5 learn to sep
 many domains, each with its own branch. A domain is a video with masks, or an object in a photograph, shown in varying
 colours and sharpness. No frames of tracking benchmarks are used.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 
 Only the classification of that frame needs the new filter.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any

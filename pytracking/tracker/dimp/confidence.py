@@ -2,7 +2,6 @@
 
 A fixed threshold cannot detect this: some targets always score high, others never do.
 """
-from __future__ import annotations
 
 RISE, FALL = 0.1, 0.02  # weight of a frame's peak in the running mean: peaks above it, peaks below it
 FULL_TRUST = 0.75  # relative peak from which a refined box is fully trusted, and a lost target found again

@@ -1,6 +1,4 @@
 """Debug views of a DiMP-style tracker: frame with box, score map and learning curves in one figure per frame."""
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,6 +1,4 @@
 """The first frame's training samples: augmentations of one patch."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ A fixed step length is stable only below 2 / (largest curvature of the loss), wh
 Above it, the filter grows with every recursion until it overflows, and the tracker never finds its target again. So the
 result of each update stage is checked before it is used.
 """
-from __future__ import annotations
-
 import math
 
 import torch

@@ -5,8 +5,6 @@ the memory) and the filter, and returns a better filter. It may keep state betwe
 descent keep none, recursive least squares keeps its inverse correlation matrix. The initial filter is always learnt by
 steepest descent.
 """
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any
 

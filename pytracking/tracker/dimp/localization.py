@@ -1,6 +1,4 @@
 """Localises the target in a score map and judges how reliable the result is."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

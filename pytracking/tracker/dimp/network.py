@@ -1,6 +1,4 @@
 """Loading a DiMP network for tracking."""
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,6 +1,4 @@
 """Parameters of the DiMP tracker and its baselines, with defaults and units."""
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal

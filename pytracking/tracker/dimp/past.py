@@ -3,8 +3,6 @@
 The sample memory cannot tell: apart from the first frame's samples, it rarely holds any older than 35 frames. So a few
 more samples are kept, spread over all frames that were learnt from. They only serve this report; no learner sees them.
 """
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -7,8 +7,6 @@ are learnt.
 
 It uses numpy, which takes a third of torch's time for a handful of boxes.
 """
-from __future__ import annotations
-
 import numpy as np
 import torch
 

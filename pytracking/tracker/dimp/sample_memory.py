@@ -1,6 +1,4 @@
 """The fixed-size set of training samples for the online learner."""
-from __future__ import annotations
-
 import torch
 
 from ltr.errors import UserError

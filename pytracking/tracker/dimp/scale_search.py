@@ -4,8 +4,6 @@ A strong IoU-Net makes this unnecessary. The IoU-Net of a small network prefers 
 marks only a part of one, whereas the filter has learnt what was marked. Small patches around the target suffice, so the
 cost is below that of a second search patch.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,6 +1,4 @@
 """Transforms raw scores before localisation."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

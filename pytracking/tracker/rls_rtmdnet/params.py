@@ -1,6 +1,4 @@
 """Parameters of RLS-RTMDNet; the defaults are the paper's."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,6 +1,4 @@
 """The RLS-RTMDNet tracker: RT-MDNet with another online learner."""
-from __future__ import annotations
-
 from pytracking.tracker.rls_rtmdnet.rls_learner import RLSHeadLearner
 from pytracking.tracker.rtmdnet.rtmdnet import RtmdnetTracker
 

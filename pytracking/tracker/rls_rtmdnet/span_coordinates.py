@@ -36,7 +36,7 @@ from torch.nn.functional import pad
 from pytracking.tracker.rtmdnet.descent import Momentum
 from pytracking.tracker.rtmdnet.frame_memory import SampleSet
 from pytracking.tracker.rtmdnet.head import LayerGradient
-from rls_ext import InverseCorrelation
+from rls_ext import InverseCorrelation, virtual_input_linear
 from rls_ext.products import product
 
 ROOM_STEP = 32  # columns
@@ -188,7 +188,8 @@ class SpanStage:
 
     def step(self, gradient: LayerGradient, decay: float) -> SpanStep:
         """(g + decay W) P for the gradient g of a mini-batch, after P has seen the mini-batch's virtual input."""
-        weights, p, inverse = self.weights, self.basis.shape[1], self._see(gradient.inputs.mean(dim=0))
+        weights, p = self.weights, self.basis.shape[1]
+        inverse = self._see(virtual_input_linear(gradient.inputs, bias=False))  # the inputs end with the 1 and Q x
         joined = product(gradient.outputs.T, gradient.inputs)  # [g | g Qᵀ], (o, p + room)
         v, k = joined[:, :p], joined[:, p:]
         v.add_(weights.v, alpha=decay)

@@ -1,6 +1,4 @@
 """Ridge regression from a sample's features to the target's box."""
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor

@@ -1,6 +1,4 @@
 """Training samples of the first frame, from seven jittered scenes and a hundred close replicas."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

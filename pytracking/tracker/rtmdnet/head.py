@@ -4,8 +4,6 @@ A linear layer's gradient over a mini-batch of b rows is the product of two matr
 with respect to the layer's outputs, and the layer's inputs. The factors are kept separate because a step may transform
 the b input rows (as recursive least squares does) instead of the hundred times larger product.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,6 +1,4 @@
 """Online learning of the last layers in three kinds of stages, with mini-batches of hard negatives."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,6 +1,4 @@
 """Loads an MDNet for tracking."""
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,6 +1,4 @@
 """Parameters of RT-MDNet; the defaults are those of its authors."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

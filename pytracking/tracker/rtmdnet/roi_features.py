@@ -1,6 +1,4 @@
 """Features of many boxes of one frame: the convolutions run once per scene, then all its boxes are sampled together."""
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor

@@ -1,6 +1,4 @@
 """The RT-MDNet tracker (Jung et al., 2018)."""
-from __future__ import annotations
-
 import copy
 import time
 from typing import Any

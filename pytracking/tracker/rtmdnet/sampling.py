@@ -3,8 +3,6 @@
 All boxes are drawn at once with array operations. Random numbers are drawn from the caller's generator in a fixed order
 (aspect, position, size), so a seed determines the boxes.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, Protocol
 

@@ -4,8 +4,6 @@ A scene is a box of the frame, resampled so that the target has ``object_size`` 
 regions (RoIs) of the resampled scene. They are enlarged by the context padding and shortened by the receptive field,
 because a feature cell already sees that far beyond its own position.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,6 +1,4 @@
 """Rejects a stage of learning that produces infinity or NaN, since one such weight makes all later scores useless."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,6 +1,4 @@
 """Keeps the regularly updated weights while occasional updates change the live ones."""
-from __future__ import annotations
-
 from typing import Literal
 
 import torch
