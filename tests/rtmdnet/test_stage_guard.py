@@ -11,6 +11,7 @@ from pytracking.tracker.rls_rtmdnet.rls_learner import RLSHeadLearner
 from pytracking.tracker.rtmdnet.head_learner import HeadLearner
 from pytracking.tracker.rtmdnet.params import RtmdnetParams
 from tests.rtmdnet.oracles import SIZES, make_head, make_samples, weights
+from tests.rtmdnet.test_rls_learner import WIDE
 
 DIVERGING = 1e300  # a rate beyond all measure: a few mini-batches reach infinity in float64
 
@@ -65,6 +66,30 @@ def test_a_stage_lost_in_its_last_mini_batch_leaves_no_trace_in_p(beta, mini_bat
     assert len(seen) == mini_batches
     for inverse, (matrix, steps, rank) in zip(learner.inverses, before, strict=True):
         assert torch.equal(inverse.dense(), matrix) and (inverse.steps, inverse.rank) == (steps, rank)
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.99])
+def test_a_lost_stage_in_span_coordinates_leaves_no_trace(beta):
+    """There P learns the stage's inputs only at its end, and the weights are written back from coordinates."""
+    params = RLSRtmdnetParams(**{**SIZES, "regular_rate": 1e-3, "beta": beta})
+    learner = RLSHeadLearner(make_head(inputs=WIDE), params, np.random.default_rng(0))
+    learner.learn_initially(*make_samples(0, WIDE))
+    learner.update_regularly(*make_samples(1, WIDE))
+    before = weights(learner.head), [inverse.dense() for inverse in learner.inverses]
+    gradients, fc4, in_coordinates = learner.head.gradients, learner.head.layers[0], []
+
+    def lost_at_last(*args):
+        in_coordinates.append(learner.head.layers[0] is not fc4)
+        found, loss = gradients(*args)
+        return found, loss * (torch.nan if len(in_coordinates) == params.update_iterations else 1)
+
+    learner.head.gradients = lost_at_last
+    with pytest.warns(RejectedUpdateWarning):
+        learner.update_regularly(*make_samples(2, WIDE))
+    assert all(in_coordinates), "otherwise this proves nothing"
+    assert learner.head.layers[0] is fc4
+    assert all(torch.equal(a, b) for a, b in zip(before[0], weights(learner.head), strict=True))
+    assert all(torch.equal(a, b.dense()) for a, b in zip(before[1], learner.inverses, strict=True))
 
 
 @pytest.mark.parametrize("rls", [False, True])
