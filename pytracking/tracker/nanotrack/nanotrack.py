@@ -78,7 +78,7 @@ def open_session(path: Path) -> Any:
     try:
         import onnxruntime
     except ImportError:
-        message = "NanoTrack needs onnxruntime, which is not installed: pip install 'rls-tracking[onnx]'"
+        message = "NanoTrack needs onnxruntime, which is not installed: pip install onnxruntime"
         raise MissingPackageError(message) from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
