@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from held_out_videos import value
+from held_out_videos import add_tracker_options, overrides_of
 from tqdm import tqdm
 from training_validation_table import SEQUENCES, validation_sequences
 
@@ -38,7 +38,7 @@ def recovered(tracker: DimpTracker, sequence: Sequence, frames: int) -> np.ndarr
         image = sequence.load_frame(number)
         boxes = np.array([refined_from(tracker, image, truth[number], ratio, generator) for ratio in RATIOS])
         sizes = np.log(boxes[:, 2:].prod(1) / truth[number, 2:].prod()) / 2
-        rows.append(np.stack([overlap(boxes, np.tile(truth[number], (len(RATIOS), 1))), sizes], axis=1))
+        rows.append(np.stack([overlap(boxes, truth[number]), sizes], axis=1))
     mean = np.mean(rows, axis=0)
     return np.stack([mean[:, 0], np.exp(mean[:, 1])], axis=1)
 
@@ -49,9 +49,10 @@ def refined_from(
     """The box [x, y, w, h] after the tracker was put near the true one at ``ratio`` times its size and refined once."""
     size = truth[2:] * ratio
     centre = truth[:2] + truth[2:] / 2 + (generator.random(2) - 0.5) * 0.2 * size
-    params = tracker.params
-    patch_size, box = np.full(2, params.image_sample_size), np.concatenate([centre - size / 2, size])
-    tracker.state = state = TargetState.from_box(box, image.shape[:2], patch_size, params.search_area_scale)
+    box, params = np.concatenate([centre - size / 2, size]), tracker.params
+    tracker.state = state = TargetState.from_box(
+        box, image.shape[:2], tracker.choose_patch_size(), params.search_area_scale
+    )
     patch, frame = tracker.cut_patch(image)
     predictor = tracker.target_iou.at(tracker.extract(patch))
     refined = refine_box(frame.box_in_patch(state.pos, state.size), predictor, params, tracker.generator)
@@ -63,15 +64,13 @@ def refined_from(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sequences", type=Path, default=SEQUENCES, help="folder of <benchmark>/<sequence>")
-    parser.add_argument("--tracker", default="dimp")
-    parser.add_argument("--param", default="default")
-    parser.add_argument("--network", type=Path, help="checkpoint to use instead of the bundled one")
-    parser.add_argument("--set", nargs="*", default=[], type=value, metavar="NAME=VALUE")
+    add_tracker_options(parser, "dimp")
     parser.add_argument("--frames", type=int, default=40, help="about this many frames of each sequence")
     args = parser.parse_args()
-    overrides = dict(args.set) | ({"weights": str(args.network.resolve())} if args.network else {})
+    if args.frames < 1:
+        parser.error(f"argument --frames: must be at least 1, got {args.frames}")
     specification = Tracker(args.tracker, args.param)
-    tracker = specification.create_tracker(specification.get_parameters(overrides))
+    tracker = specification.create_tracker(specification.get_parameters(overrides_of(args)))
     if not (isinstance(tracker, DimpTracker) and tracker.params.use_iou_net):
         parser.error(f"argument --tracker: {args.tracker}/{args.param} has no box head")
     columns = ["sequence", *(f"{ratio:g}" for ratio in RATIOS)]

@@ -72,17 +72,27 @@ def value(text: str) -> tuple[str, object]:
         return name, literal
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tracker", default="rls_dimp")
+def add_tracker_options(parser: argparse.ArgumentParser, tracker: str = "rls_dimp") -> None:
+    """Adds the options that choose a tracker, its network and its parameters; see :func:`overrides_of`."""
+    parser.add_argument("--tracker", default=tracker)
     parser.add_argument("--param", default="default")
     parser.add_argument("--network", type=Path, help="checkpoint to use instead of the bundled one")
     parser.add_argument("--set", nargs="*", default=[], type=value, metavar="NAME=VALUE")
+
+
+def overrides_of(args: argparse.Namespace) -> dict[str, object]:
+    """The parameters that --set and --network state."""
+    return dict(args.set) | ({"weights": str(args.network.resolve())} if args.network else {})
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_tracker_options(parser)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--kinds", nargs="+", default=["plain"], choices=sorted(KINDS))
     parser.add_argument("--verbose", action="store_true", help="a line per run")
     args = parser.parse_args()
-    overrides = dict(args.set) | ({"weights": str(args.network.resolve())} if args.network else {})
+    overrides = overrides_of(args)
     videos = MaskVideos(training_path("davis_path"), only=read_split("davis_held_out"))
     results: dict[str, list] = {kind: [] for kind in args.kinds}
     started, count = time.perf_counter(), 0

@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from held_out_videos import measures, summary, track, value
+from held_out_videos import add_tracker_options, measures, overrides_of, summary, track
 from tqdm import tqdm
 from training_validation_table import SEQUENCES, validation_sequences
 
@@ -38,15 +38,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sequences", type=Path, default=SEQUENCES, help="folder of <benchmark>/<sequence>")
     parser.add_argument("--sequence", nargs="+", default=["Animal4", "Biker", "Diving", "Skiing"])
-    parser.add_argument("--tracker", default="rls_dimp")
-    parser.add_argument("--param", default="default")
-    parser.add_argument("--network", type=Path, help="checkpoint to use instead of the bundled one")
-    parser.add_argument("--set", nargs="*", default=[], type=value, metavar="NAME=VALUE")
+    add_tracker_options(parser)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--starts", type=int, default=8, help="starts per direction")
     parser.add_argument("--frames", type=int, default=60, help="frames per run")
     args = parser.parse_args()
-    overrides = dict(args.set) | ({"weights": str(args.network.resolve())} if args.network else {})
+    overrides = overrides_of(args)
     handles = [pytracking.load(args.tracker, args.param, seed=seed, **overrides) for seed in range(args.seeds)]
     sequences = {each.name: each for each in validation_sequences(args.sequences, "validation_a", None)}
     unknown = sorted(set(args.sequence) - set(sequences))
